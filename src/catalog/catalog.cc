@@ -1,0 +1,390 @@
+// Keys, all below 'm':
+//   m v             version of this layout
+//   m a             the last table number given
+//   m n <name>      the record of the table with that name; after its end, until its data is
+//   erased, still there m g <number>    the schema guard m d <number>    a deleted table whose data
+//   is to be erased: when it is gone (8 bytes), and its name
+#include "catalog/catalog.h"
+
+#include <map>
+#include <mutex>
+#include <shared_mutex>
+#include <unordered_map>
+#include <utility>
+
+#include "catalog/table_codec.h"
+#include "common/bytes.h"
+#include "common/ids.h"
+
+namespace stator::catalog {
+
+namespace {
+
+constexpr char kLayoutVersion = 1;
+// Others hold a table's record only for the time of a commit, so this many tries in a row do not
+// fail by chance. A try that times out has waited for seconds.
+constexpr int kMaxTries = 50;
+constexpr int kMaxTimeouts = 2;
+
+std::string layout_key() {
+  return "mv";
+}
+std::string allocation_key() {
+  return "ma";
+}
+std::string name_key(std::string_view name) {
+  return "mn" + std::string(name);
+}
+std::string garbage_key(model::TableNumber table) {
+  std::string key = "md";
+  append_big_endian<uint64_t>(key, table);
+  return key;
+}
+
+struct NameHash {
+  using is_transparent = void;
+  size_t operator()(std::string_view name) const { return std::hash<std::string_view>{}(name); }
+};
+
+}  // namespace
+
+std::string schema_guard_key(model::TableNumber table) {
+  std::string key = "mg";
+  append_big_endian<uint64_t>(key, table);
+  return key;
+}
+
+std::string encode_schema_version(uint64_t version) {
+  std::string value;
+  append_big_endian<uint64_t>(value, version);
+  return value;
+}
+
+// The mirror. Changes of one table may be told of out of order; the commit's version says which one
+// is newest.
+struct Catalog::State {
+  struct Entry {
+    TablePtr table;
+    uint64_t version = 0;
+  };
+  struct Garbage {
+    int64_t gone_at_ms = 0;
+    std::string name;
+  };
+
+  mutable std::shared_mutex mutex;
+  std::unordered_map<std::string, Entry, NameHash, std::equal_to<>> by_name;
+  std::map<std::string, TablePtr, std::less<>> sorted;
+  std::map<model::TableNumber, Garbage> garbage;
+  RandomIds ids;
+
+  void keep(TablePtr table, uint64_t version) {
+    const std::unique_lock lock(mutex);
+    if (table->deleted_at_ms)
+      garbage[table->schema->number] = {*table->deleted_at_ms, table->name()};
+    Entry& entry = by_name[table->name()];
+    if (entry.table && entry.version > version) return;
+    entry.version = version;
+    entry.table = table;
+    sorted[table->name()] = std::move(table);
+  }
+
+  void forget(model::TableNumber number) {
+    const std::unique_lock lock(mutex);
+    const auto found = garbage.find(number);
+    if (found == garbage.end()) return;
+    const auto entry = by_name.find(found->second.name);
+    if (entry != by_name.end() && entry->second.table->schema->number == number) {
+      sorted.erase(found->second.name);
+      by_name.erase(entry);
+    }
+    garbage.erase(found);
+  }
+};
+
+Catalog::Catalog(engine::Engine& engine, const Clock& clock, CatalogOptions options)
+    : engine_(engine),
+      clock_(clock),
+      options_(std::move(options)),
+      state_(std::make_unique<State>()) {
+  load();
+}
+
+Catalog::~Catalog() = default;
+
+void Catalog::load() {
+  // A version byte is checked before anything else is read and written before anything else is.
+  const auto outcome =
+      run_blocking(commit({layout_key()}, [](const engine::Held& held, engine::Batch& batch) {
+        const auto& version = held.exclusive(0);
+        if (!version) {
+          batch.put(layout_key(), std::string(1, kLayoutVersion));
+        } else if (*version != std::string(1, kLayoutVersion)) {
+          throw engine::EngineError("the database was written by a newer version of Stator");
+        }
+      }));
+
+  const auto each = [&](const std::string& prefix, const auto& use) {
+    std::string from = prefix;
+    int expired = 0;
+    for (;;) {
+      engine::Rows rows;
+      try {
+        rows = run_blocking(
+            engine_.view()->scan({from, prefix_end(prefix)}, engine::Direction::kForward, {}));
+      } catch (const engine::ViewExpired&) {
+        if (++expired > kMaxTries) throw;
+        continue;
+      }
+      for (size_t i = 0; i < rows.size(); ++i)
+        use(rows.key(i).substr(prefix.size()), rows.value(i));
+      if (!rows.more() || rows.empty()) return;
+      from = std::string(rows.key(rows.size() - 1)) + '\0';
+    }
+  };
+  each("mn", [&](std::string_view name, std::string_view record) {
+    auto table = std::make_shared<const Table>(decode_table(record));
+    if (table->name() != name) throw CorruptRecord("table record under another table's name");
+    state_->keep(std::move(table), outcome.version);
+  });
+  each("md", [&](std::string_view key, std::string_view value) {
+    const auto number = read_big_endian<uint64_t>(key);
+    const auto gone_at_ms = read_big_endian<int64_t>(value);
+    state_->garbage[number] = {gone_at_ms, std::string(value)};
+  });
+}
+
+// `keys` are held alone. Answers only with a commit; everything else throws.
+Task<engine::Outcome> Catalog::commit(std::vector<std::string> keys, Body body) {
+  int timeouts = 0;
+  for (int tries = 1;; ++tries) {
+    engine::Mutation mutation;
+    mutation.id = state_->ids.uuid();
+    mutation.exclusive = keys;
+    mutation.body = body;
+    auto outcome = co_await engine_.mutate(std::move(mutation));
+    switch (outcome.kind) {
+      case engine::Outcome::Kind::kCommitted:
+        co_return outcome;
+      case engine::Outcome::Kind::kFailed:
+        throw engine::EngineError(outcome.detail);
+      case engine::Outcome::Kind::kTimedOut:
+        ++timeouts;
+        break;
+      case engine::Outcome::Kind::kConflict:
+        break;
+    }
+    if (tries == kMaxTries || timeouts == kMaxTimeouts) {
+      throw engine::EngineError("the catalog was held by others for too long");
+    }
+  }
+}
+
+TablePtr Catalog::find(std::string_view name) const {
+  TablePtr table;
+  {
+    const std::shared_lock lock(state_->mutex);
+    const auto found = state_->by_name.find(name);
+    if (found == state_->by_name.end()) return nullptr;
+    table = found->second.table;
+  }
+  // Only a deleted table needs the clock.
+  if (table->deleted_at_ms && table->state(clock_.now_ms()) == TableState::kGone) return nullptr;
+  return table;
+}
+
+std::vector<TablePtr> Catalog::list(std::string_view after, size_t limit) const {
+  std::vector<TablePtr> tables;
+  const int64_t now_ms = clock_.now_ms();
+  const std::shared_lock lock(state_->mutex);
+  for (auto next = state_->sorted.upper_bound(after);
+       next != state_->sorted.end() && tables.size() < limit; ++next) {
+    if (next->second->state(now_ms) != TableState::kGone) tables.push_back(next->second);
+  }
+  return tables;
+}
+
+std::string Catalog::table_arn(std::string_view name) const {
+  return "arn:aws:dynamodb:" + options_.region + ":" + options_.account + ":table/" +
+         std::string(name);
+}
+
+namespace {
+
+// A schema as it is kept: with its numbers and version.
+std::shared_ptr<const model::TableSchema> number_schema(const model::TableSchema& asked,
+                                                        model::TableNumber number, uint64_t version,
+                                                        model::IndexNumber& last_index_number) {
+  auto schema = std::make_shared<model::TableSchema>(asked);
+  schema->number = number;
+  schema->version = version;
+  for (auto& index : schema->indexes) {
+    if (index.number == 0) index.number = ++last_index_number;
+    complete_projection(index, schema->key);
+  }
+  return schema;
+}
+
+}  // namespace
+
+Task<TablePtr> Catalog::create(Table asked) {
+  const std::string name = asked.name();
+  const std::string id = state_->ids.uuid();
+  std::shared_ptr<Table> created;
+  const Body body = [&](const engine::Held& held, engine::Batch& batch) {
+    created = nullptr;
+    const int64_t now_ms = clock_.now_ms();
+    if (const auto& taken = held.exclusive(0)) {
+      if (decode_table(*taken).state(now_ms) != TableState::kGone) return;
+    }
+    uint64_t number = 1;
+    if (const auto& last = held.exclusive(1)) {
+      std::string_view bytes = *last;
+      number = read_big_endian<uint64_t>(bytes) + 1;
+    }
+    auto table = std::make_shared<Table>(asked);
+    table->last_index_number = 0;
+    table->schema = number_schema(*asked.schema, number, 1, table->last_index_number);
+    table->id = id;
+    table->arn = table_arn(name);
+    table->created_ms = now_ms;
+    table->active_at_ms = now_ms + options_.table_delay_ms;
+    table->updating_until_ms = 0;
+    table->deleted_at_ms.reset();
+    if (table->billing == BillingMode::kPayPerRequest) table->on_demand_since_ms = now_ms;
+
+    std::string allocated;
+    append_big_endian<uint64_t>(allocated, number);
+    batch.put(allocation_key(), std::move(allocated));
+    batch.put(name_key(name), encode_table(*table));
+    batch.put(schema_guard_key(number), encode_schema_version(1));
+    created = std::move(table);
+  };
+  std::vector<std::string> keys{name_key(name), allocation_key()};
+  const auto outcome = co_await commit(std::move(keys), body);
+  if (!created) co_return nullptr;
+  state_->keep(created, outcome.version);
+  co_return created;
+}
+
+Task<TablePtr> Catalog::update(std::string name, std::function<void(Table&)> change) {
+  bool hold_guard = false;
+  for (int tries = 1; tries <= kMaxTries; ++tries) {
+    const TablePtr known = find(name);
+    if (!known) co_return nullptr;
+    std::vector<std::string> keys{name_key(name)};
+    if (hold_guard) keys.push_back(schema_guard_key(known->schema->number));
+
+    std::shared_ptr<Table> changed;
+    bool again = false;
+    bool gone = false;
+    const Body body = [&](const engine::Held& held, engine::Batch& batch) {
+      changed = nullptr;
+      again = gone = false;
+      const auto& record = held.exclusive(0);
+      if (!record) {
+        gone = true;
+        return;
+      }
+      auto table = std::make_shared<Table>(decode_table(*record));
+      if (table->state(clock_.now_ms()) == TableState::kGone) {
+        gone = true;
+        return;
+      }
+      const auto before = table->schema;
+      change(*table);
+      if (table->schema != before) {
+        // Another table of that name by now, or the first that is heard of a new schema: hold the
+        // right guard.
+        if (!hold_guard || before->number != known->schema->number) {
+          again = true;
+          return;
+        }
+        table->schema = number_schema(*table->schema, before->number, before->version + 1,
+                                      table->last_index_number);
+        batch.put(schema_guard_key(before->number), encode_schema_version(table->schema->version));
+      }
+      batch.put(name_key(name), encode_table(*table));
+      changed = std::move(table);
+    };
+    const auto outcome = co_await commit(std::move(keys), body);
+    if (gone) co_return nullptr;
+    if (again) {
+      hold_guard = true;
+      continue;
+    }
+    state_->keep(changed, outcome.version);
+    co_return changed;
+  }
+  throw engine::EngineError("the table was replaced by others again and again");
+}
+
+Task<TablePtr> Catalog::remove(std::string name, std::function<void(const Table&)> check) {
+  for (int tries = 1; tries <= kMaxTries; ++tries) {
+    const TablePtr known = find(name);
+    if (!known) co_return nullptr;
+    const model::TableNumber number = known->schema->number;
+
+    std::shared_ptr<Table> removed;
+    bool again = false;
+    const Body body = [&](const engine::Held& held, engine::Batch& batch) {
+      removed = nullptr;
+      again = false;
+      const auto& record = held.exclusive(0);
+      if (!record) return;
+      auto table = std::make_shared<Table>(decode_table(*record));
+      const int64_t now_ms = clock_.now_ms();
+      if (table->state(now_ms) == TableState::kGone) return;
+      if (table->schema->number != number) {
+        again = true;
+        return;
+      }
+      check(*table);
+      table->deleted_at_ms = now_ms + options_.table_delay_ms;
+      std::string garbage;
+      append_big_endian<int64_t>(garbage, *table->deleted_at_ms);
+      garbage.append(name);
+      batch.put(garbage_key(number), std::move(garbage));
+      batch.put(name_key(name), encode_table(*table));
+      batch.erase(schema_guard_key(number));
+      removed = std::move(table);
+    };
+    std::vector<std::string> keys{name_key(name), schema_guard_key(number)};
+    const auto outcome = co_await commit(std::move(keys), body);
+    if (again) continue;
+    if (!removed) co_return nullptr;
+    state_->keep(removed, outcome.version);
+    co_return removed;
+  }
+  throw engine::EngineError("the table was replaced by others again and again");
+}
+
+std::vector<model::TableNumber> Catalog::garbage() const {
+  std::vector<model::TableNumber> numbers;
+  const int64_t now_ms = clock_.now_ms();
+  const std::shared_lock lock(state_->mutex);
+  for (const auto& [number, garbage] : state_->garbage) {
+    if (garbage.gone_at_ms <= now_ms) numbers.push_back(number);
+  }
+  return numbers;
+}
+
+Task<void> Catalog::garbage_erased(model::TableNumber number) {
+  std::string name;
+  {
+    const std::shared_lock lock(state_->mutex);
+    const auto found = state_->garbage.find(number);
+    if (found == state_->garbage.end()) co_return;
+    name = found->second.name;
+  }
+  const Body body = [&](const engine::Held& held, engine::Batch& batch) {
+    batch.erase(garbage_key(number));
+    const auto& record = held.exclusive(1);
+    if (record && decode_table(*record).schema->number == number) batch.erase(name_key(name));
+  };
+  std::vector<std::string> keys{garbage_key(number), name_key(name)};
+  co_await commit(std::move(keys), body);
+  state_->forget(number);
+}
+
+}  // namespace stator::catalog

@@ -1,0 +1,79 @@
+// The tables of this database. Kept in the engine, mirrored in memory: looking a table up costs a
+// hash look-up, and a request works on the immutable Table that it found.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "catalog/table.h"
+#include "common/clock.h"
+#include "common/task.h"
+#include "engine/engine.h"
+
+namespace stator::catalog {
+
+// The guard of a table's schema in the engine. Writers of items hold it shared and check that its
+// value is the version of the schema they work with; a schema change holds it alone. The value is
+// the version, 8 bytes big-endian; no value means that the table is gone or on its way out.
+std::string schema_guard_key(model::TableNumber table);
+std::string encode_schema_version(uint64_t version);
+
+struct CatalogOptions {
+  std::string region;
+  std::string account;
+  int64_t table_delay_ms = 0;  // how long CREATING, UPDATING and DELETING last
+};
+
+// Thread-safe.
+class Catalog {
+ public:
+  // Reads everything from the engine. Throws engine::EngineError or CorruptRecord.
+  Catalog(engine::Engine& engine, const Clock& clock, CatalogOptions options);
+  ~Catalog();
+
+  // The table of that name in whatever state but kGone; null if there is none.
+  TablePtr find(std::string_view name) const;
+  // Those whose names come after `after`, sorted by name, without those that are gone; at most
+  // `limit`.
+  std::vector<TablePtr> list(std::string_view after = {}, size_t limit = SIZE_MAX) const;
+
+  // Gives the table (and its indexes) numbers, id, ARN, creation time and state, and keeps it. Null
+  // if the name is taken. `table.schema` holds all but numbers and version. The three changes throw
+  // engine::EngineError if the engine cannot write or others hold the table for too long.
+  Task<TablePtr> create(Table table);
+  // Replaces a table by what `change` makes of its newest state (it may throw to refuse; it may run
+  // more than once). The schema version rises if `change` installed another schema; indexes in it
+  // with number 0 get new numbers. Null if the table is gone.
+  Task<TablePtr> update(std::string name, std::function<void(Table&)> change);
+  // Marks the table as deleting and gives it back; after the delay it is gone. No writer of items
+  // commits after this. `check` may throw to refuse. Null if there is no such table. Its data is
+  // erased in the background: see garbage.
+  Task<TablePtr> remove(std::string name, std::function<void(const Table&)> check);
+
+  // Numbers of tables that are gone but whose data is still there, and which no request can write
+  // to any more. The caller erases the data and then says so.
+  std::vector<model::TableNumber> garbage() const;
+  Task<void> garbage_erased(model::TableNumber table);
+
+  const CatalogOptions& options() const { return options_; }
+  std::string table_arn(std::string_view name) const;
+
+ private:
+  struct State;
+  using Body = std::function<void(const engine::Held&, engine::Batch&)>;
+  void load();
+  Task<engine::Outcome> commit(std::vector<std::string> keys, Body body);
+
+  engine::Engine& engine_;
+  const Clock& clock_;
+  CatalogOptions options_;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace stator::catalog

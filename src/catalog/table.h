@@ -1,0 +1,95 @@
+// A table as data: its schema and everything that was asked of it. Immutable; requests pin one by
+// shared_ptr while the catalog moves on.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "model/schema.h"
+
+namespace stator::catalog {
+
+enum class BillingMode : uint8_t { kProvisioned, kPayPerRequest };
+
+// States follow from the clock: a record says until when a change lasts, and nothing has to be
+// written for it to end.
+enum class TableState : uint8_t { kCreating, kActive, kUpdating, kDeleting, kGone };
+std::string_view state_name(TableState state);  // "CREATING", ...
+
+// Capacity of a table or of a global index.
+struct Capacity {
+  // What is provisioned, and how often it was lowered on the UTC day of the last decrease. With
+  // on-demand billing the units are 0.
+  struct Provisioned {
+    int64_t read_units = 0;
+    int64_t write_units = 0;
+    int64_t decreases = 0;
+    bool operator==(const Provisioned&) const = default;
+  };
+  Provisioned provisioned;
+  Provisioned before;     // what is shown while the table is UPDATING to `provisioned`
+  bool changing = false;  // the change that the table is UPDATING for touches this capacity
+  std::optional<int64_t> last_increase_ms;
+  std::optional<int64_t> last_decrease_ms;
+  std::optional<int64_t> max_read_request_units;  // OnDemandThroughput; -1 takes a limit away
+  std::optional<int64_t> max_write_request_units;
+  std::optional<int64_t> warm_read_units;  // WarmThroughput as asked
+  std::optional<int64_t> warm_write_units;
+};
+
+struct StreamSettings {
+  bool enabled = false;
+  std::string view_type;
+  std::string
+      label;  // of the latest stream, also after it was turned off; empty if there never was one
+};
+
+// Encryption with a key of KMS. Kept and shown, nothing else.
+struct EncryptionSettings {
+  bool enabled = false;
+  std::string kms_key_arn;
+};
+
+struct Table {
+  std::shared_ptr<const model::TableSchema> schema;
+  // Numbers given to indexes so far. They begin with 1 (0 is the table itself) and are never given
+  // again.
+  model::IndexNumber last_index_number = 0;
+  std::vector<model::KeyAttribute> attribute_definitions;  // sorted by name
+  std::string id;                                          // a UUID
+  std::string arn;
+  int64_t created_ms = 0;
+  BillingMode billing = BillingMode::kProvisioned;
+  std::optional<int64_t> on_demand_since_ms;
+  // False if the billing mode was never named: DescribeTable then has no BillingModeSummary.
+  bool billing_named = false;
+  Capacity capacity;
+  std::vector<Capacity> index_capacity;  // one for each of schema->indexes (unused for local ones)
+  bool deletion_protection = false;
+  std::string table_class;  // empty if never named
+  std::optional<int64_t> table_class_updated_ms;
+  std::optional<EncryptionSettings> encryption;
+  std::optional<StreamSettings> stream;
+  std::vector<std::pair<std::string, std::string>> tags;
+  std::string resource_policy;
+  int64_t resource_policy_revision_ms = 0;
+
+  int64_t active_at_ms = 0;              // CREATING before
+  int64_t updating_until_ms = 0;         // UPDATING before
+  std::optional<int64_t> deleted_at_ms;  // DELETING before, gone after
+
+  const std::string& name() const { return schema->name; }
+  TableState state(int64_t now_ms) const;
+};
+
+using TablePtr = std::shared_ptr<const Table>;
+
+// Fills in `index.projected` from the table's key, the index's key and its included attributes.
+void complete_projection(model::Index& index, const model::KeySchema& table_key);
+
+}  // namespace stator::catalog

@@ -1,0 +1,292 @@
+#include "catalog/table_codec.h"
+
+#include <algorithm>
+
+#include "common/bytes.h"
+#include "json/reader.h"
+#include "json/writer.h"
+
+namespace stator::catalog {
+
+namespace {
+
+constexpr char kRecordVersion = 1;
+
+using json::Element;
+
+// --- writing
+
+void write_optional(json::Object& object, std::string_view name,
+                    const std::optional<int64_t>& value) {
+  if (value) object.integer(name, *value);
+}
+
+void write_attributes(std::string& out, const std::vector<model::KeyAttribute>& attributes) {
+  json::Array list(out);
+  for (const auto& attribute : attributes) {
+    json::Array pair(list.element());
+    json::append_quoted(pair.element(), attribute.name);
+    json::append_quoted(pair.element(), model::key_type_name(attribute.type));
+    pair.close();
+  }
+  list.close();
+}
+
+void write_key(std::string& out, const model::KeySchema& key) {
+  json::Object object(out);
+  write_attributes(object.key("partition"), key.partition);
+  write_attributes(object.key("sort"), key.sort);
+  object.close();
+}
+
+void write_provisioned(std::string& out, const Capacity::Provisioned& provisioned) {
+  json::Object object(out);
+  object.integer("read", provisioned.read_units);
+  object.integer("write", provisioned.write_units);
+  object.integer("decreases", provisioned.decreases);
+  object.close();
+}
+
+void write_capacity(std::string& out, const Capacity& capacity) {
+  json::Object object(out);
+  write_provisioned(object.key("provisioned"), capacity.provisioned);
+  if (capacity.changing) write_provisioned(object.key("before"), capacity.before);
+  write_optional(object, "last_increase_ms", capacity.last_increase_ms);
+  write_optional(object, "last_decrease_ms", capacity.last_decrease_ms);
+  write_optional(object, "max_read", capacity.max_read_request_units);
+  write_optional(object, "max_write", capacity.max_write_request_units);
+  write_optional(object, "warm_read", capacity.warm_read_units);
+  write_optional(object, "warm_write", capacity.warm_write_units);
+  object.close();
+}
+
+void write_index(std::string& out, const model::Index& index, const Capacity& capacity) {
+  json::Object object(out);
+  object.integer("number", index.number);
+  object.string("name", index.name);
+  object.boolean("global", index.global);
+  write_key(object.key("key"), index.key);
+  object.integer("projection", static_cast<int>(index.projection));
+  json::Array included(object.key("included"));
+  for (const auto& name : index.included) json::append_quoted(included.element(), name);
+  included.close();
+  write_capacity(object.key("capacity"), capacity);
+  object.close();
+}
+
+// --- reading
+
+[[noreturn]] void corrupt(const std::string& what) {
+  throw CorruptRecord("table record: " + what);
+}
+
+Element need(const Element& element, std::string_view name) {
+  const auto found = json::member(element, name);
+  if (!found) corrupt("no " + std::string(name));
+  return *found;
+}
+
+int64_t need_int(const Element& element, std::string_view name) {
+  const auto value = json::int_member(element, name);
+  if (!value) corrupt("no number " + std::string(name));
+  return *value;
+}
+
+std::string need_string(const Element& element, std::string_view name) {
+  const auto value = json::string_member(element, name);
+  if (!value) corrupt("no text " + std::string(name));
+  return std::string(*value);
+}
+
+std::string string_or_empty(const Element& element, std::string_view name) {
+  return std::string(json::string_member(element, name).value_or(""));
+}
+
+json::ArrayElement need_array(const Element& element, std::string_view name) {
+  const auto value = json::array_member(element, name);
+  if (!value) corrupt("no list " + std::string(name));
+  return *value;
+}
+
+std::string text_of(const Element& element) {
+  std::string_view text;
+  if (element.get(text) != simdjson::SUCCESS) corrupt("no text where one was expected");
+  return std::string(text);
+}
+
+model::KeyType key_type_of(std::string_view name) {
+  if (name == "S") return model::KeyType::kString;
+  if (name == "N") return model::KeyType::kNumber;
+  if (name == "B") return model::KeyType::kBinary;
+  corrupt("unknown key type");
+}
+
+std::vector<model::KeyAttribute> read_attributes(const Element& element, std::string_view name) {
+  std::vector<model::KeyAttribute> attributes;
+  for (const Element pair : need_array(element, name)) {
+    std::vector<std::string> parts;
+    json::ArrayElement array;
+    if (pair.get(array) != simdjson::SUCCESS) corrupt("an attribute is no pair");
+    for (const Element part : array) parts.push_back(text_of(part));
+    if (parts.size() != 2) corrupt("an attribute is no pair");
+    attributes.push_back({std::move(parts[0]), key_type_of(parts[1])});
+  }
+  return attributes;
+}
+
+model::KeySchema read_key(const Element& element) {
+  return {.partition = read_attributes(element, "partition"),
+          .sort = read_attributes(element, "sort")};
+}
+
+Capacity::Provisioned read_provisioned(const Element& element) {
+  return {.read_units = need_int(element, "read"),
+          .write_units = need_int(element, "write"),
+          .decreases = need_int(element, "decreases")};
+}
+
+Capacity read_capacity(const Element& element) {
+  Capacity capacity;
+  capacity.provisioned = read_provisioned(need(element, "provisioned"));
+  if (const auto before = json::member(element, "before")) {
+    capacity.before = read_provisioned(*before);
+    capacity.changing = true;
+  }
+  capacity.last_increase_ms = json::int_member(element, "last_increase_ms");
+  capacity.last_decrease_ms = json::int_member(element, "last_decrease_ms");
+  capacity.max_read_request_units = json::int_member(element, "max_read");
+  capacity.max_write_request_units = json::int_member(element, "max_write");
+  capacity.warm_read_units = json::int_member(element, "warm_read");
+  capacity.warm_write_units = json::int_member(element, "warm_write");
+  return capacity;
+}
+
+model::Index read_index(const Element& element, const model::KeySchema& table_key) {
+  model::Index index;
+  index.number = static_cast<model::IndexNumber>(need_int(element, "number"));
+  index.name = need_string(element, "name");
+  index.global = json::bool_member(element, "global").value_or(false);
+  index.key = read_key(need(element, "key"));
+  index.projection = static_cast<model::ProjectionType>(need_int(element, "projection"));
+  for (const Element name : need_array(element, "included"))
+    index.included.push_back(text_of(name));
+  complete_projection(index, table_key);
+  return index;
+}
+
+}  // namespace
+
+std::string encode_table(const Table& table) {
+  std::string out(1, kRecordVersion);
+  json::Object object(out);
+  object.string("name", table.schema->name);
+  object.integer("number", static_cast<int64_t>(table.schema->number));
+  object.integer("schema_version", static_cast<int64_t>(table.schema->version));
+  write_key(object.key("key"), table.schema->key);
+  json::Array indexes(object.key("indexes"));
+  for (size_t i = 0; i < table.schema->indexes.size(); ++i) {
+    write_index(indexes.element(), table.schema->indexes[i], table.index_capacity.at(i));
+  }
+  indexes.close();
+  object.integer("last_index_number", table.last_index_number);
+  write_attributes(object.key("attributes"), table.attribute_definitions);
+  object.string("id", table.id);
+  object.string("arn", table.arn);
+  object.integer("created_ms", table.created_ms);
+  object.boolean("on_demand", table.billing == BillingMode::kPayPerRequest);
+  write_optional(object, "on_demand_since_ms", table.on_demand_since_ms);
+  object.boolean("billing_named", table.billing_named);
+  write_capacity(object.key("capacity"), table.capacity);
+  object.boolean("deletion_protection", table.deletion_protection);
+  if (!table.table_class.empty()) object.string("table_class", table.table_class);
+  write_optional(object, "table_class_updated_ms", table.table_class_updated_ms);
+  if (table.encryption) {
+    json::Object encryption(object.key("encryption"));
+    encryption.boolean("enabled", table.encryption->enabled);
+    encryption.string("kms_key_arn", table.encryption->kms_key_arn);
+    encryption.close();
+  }
+  if (table.stream) {
+    json::Object stream(object.key("stream"));
+    stream.boolean("enabled", table.stream->enabled);
+    stream.string("view_type", table.stream->view_type);
+    stream.string("label", table.stream->label);
+    stream.close();
+  }
+  if (!table.tags.empty()) {
+    json::Array tags(object.key("tags"));
+    for (const auto& [key, value] : table.tags) {
+      json::append_quoted(tags.element(), key);
+      json::append_quoted(tags.element(), value);
+    }
+    tags.close();
+  }
+  if (!table.resource_policy.empty()) {
+    object.string("resource_policy", table.resource_policy);
+    object.integer("resource_policy_revision_ms", table.resource_policy_revision_ms);
+  }
+  object.integer("active_at_ms", table.active_at_ms);
+  object.integer("updating_until_ms", table.updating_until_ms);
+  write_optional(object, "deleted_at_ms", table.deleted_at_ms);
+  object.close();
+  return out;
+}
+
+Table decode_table(std::string_view record) {
+  if (record.empty() || record.front() != kRecordVersion) corrupt("unknown version");
+  json::Document document;
+  if (!document.parse(std::string(record.substr(1)))) corrupt("not JSON");
+  const Element root = document.root();
+
+  auto schema = std::make_shared<model::TableSchema>();
+  schema->name = need_string(root, "name");
+  schema->number = static_cast<model::TableNumber>(need_int(root, "number"));
+  schema->version = static_cast<uint64_t>(need_int(root, "schema_version"));
+  schema->key = read_key(need(root, "key"));
+
+  Table table;
+  for (const Element index : need_array(root, "indexes")) {
+    schema->indexes.push_back(read_index(index, schema->key));
+    table.index_capacity.push_back(read_capacity(need(index, "capacity")));
+  }
+  table.schema = std::move(schema);
+  table.last_index_number = static_cast<model::IndexNumber>(need_int(root, "last_index_number"));
+  table.attribute_definitions = read_attributes(root, "attributes");
+  table.id = need_string(root, "id");
+  table.arn = need_string(root, "arn");
+  table.created_ms = need_int(root, "created_ms");
+  table.billing = json::bool_member(root, "on_demand").value_or(false) ? BillingMode::kPayPerRequest
+                                                                       : BillingMode::kProvisioned;
+  table.on_demand_since_ms = json::int_member(root, "on_demand_since_ms");
+  table.billing_named = json::bool_member(root, "billing_named").value_or(false);
+  table.capacity = read_capacity(need(root, "capacity"));
+  table.deletion_protection = json::bool_member(root, "deletion_protection").value_or(false);
+  table.table_class = string_or_empty(root, "table_class");
+  table.table_class_updated_ms = json::int_member(root, "table_class_updated_ms");
+  if (const auto encryption = json::member(root, "encryption")) {
+    table.encryption =
+        EncryptionSettings{.enabled = json::bool_member(*encryption, "enabled").value_or(false),
+                           .kms_key_arn = string_or_empty(*encryption, "kms_key_arn")};
+  }
+  if (const auto stream = json::member(root, "stream")) {
+    table.stream = StreamSettings{.enabled = json::bool_member(*stream, "enabled").value_or(false),
+                                  .view_type = string_or_empty(*stream, "view_type"),
+                                  .label = string_or_empty(*stream, "label")};
+  }
+  if (json::member(root, "tags")) {
+    std::vector<std::string> flat;
+    for (const Element text : need_array(root, "tags")) flat.push_back(text_of(text));
+    if (flat.size() % 2 != 0) corrupt("a tag without value");
+    for (size_t i = 0; i < flat.size(); i += 2)
+      table.tags.emplace_back(std::move(flat[i]), std::move(flat[i + 1]));
+  }
+  table.resource_policy = string_or_empty(root, "resource_policy");
+  table.resource_policy_revision_ms =
+      json::int_member(root, "resource_policy_revision_ms").value_or(0);
+  table.active_at_ms = need_int(root, "active_at_ms");
+  table.updating_until_ms = need_int(root, "updating_until_ms");
+  table.deleted_at_ms = json::int_member(root, "deleted_at_ms");
+  return table;
+}
+
+}  // namespace stator::catalog

@@ -1,0 +1,17 @@
+// Tables as records in the engine: a version byte and a JSON object. New members can be added
+// without a new version as long as a record without them reads as a table that never had the
+// feature.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "catalog/table.h"
+
+namespace stator::catalog {
+
+std::string encode_table(const Table& table);
+// Throws CorruptRecord.
+Table decode_table(std::string_view record);
+
+}  // namespace stator::catalog

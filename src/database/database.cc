@@ -1,0 +1,115 @@
+#include "database/database.h"
+
+#include <spdlog/spdlog.h>
+
+#include "catalog/catalog.h"
+#include "engine/adversary.h"
+#include "expr/parse_cache.h"
+#include "json/writer.h"
+#include "ops/operation.h"
+#include "ops/transaction.h"
+#include "store/store.h"
+#include "work/cleaner.h"
+
+namespace stator {
+
+namespace {
+
+std::string_view namespace_of(std::string_view type) {
+  if (type == "SerializationException" || type == "UnknownOperationException") return "com.amazon.coral.service#";
+  if (type == "ValidationException" || type == "ThrottlingException") return "com.amazon.coral.validate#";
+  return "com.amazonaws.dynamodb.v20120810#";
+}
+
+// The model spells the member so for these.
+bool has_capital_message(std::string_view type) {
+  return type == "SerializationException" || type == "TransactionCanceledException" ||
+         type == "TransactionInProgressException" || type == "IdempotentParameterMismatchException";
+}
+
+Answer error_answer(const ApiError& error) {
+  Answer answer;
+  answer.status = error.type() == "InternalServerError" ? 500 : 400;
+  json::Object object(answer.body);
+  object.string("__type", std::string(namespace_of(error.type())) + error.type());
+  const bool capital = has_capital_message(error.type());
+  if (!error.message().empty()) object.string(capital ? "Message" : "message", error.message());
+  answer.body.append(error.extra());
+  object.close();
+  return answer;
+}
+
+std::unique_ptr<engine::Engine> open_engine(const DatabaseOptions& options) {
+  engine::RocksdbOptions rocksdb;
+  rocksdb.directory = options.directory;
+  rocksdb.durability = options.durability;
+  rocksdb.block_cache_bytes = options.block_cache_bytes;
+  auto engine = engine::open_rocksdb(rocksdb);
+  if (options.adversary_seed == 0) return engine;
+  engine::AdversaryOptions adversary;
+  adversary.seed = options.adversary_seed;
+  return engine::make_adversary(std::move(engine), adversary);
+}
+
+class DatabaseOnEngine final : public Database {
+ public:
+  explicit DatabaseOnEngine(const DatabaseOptions& options)
+      : clock_(options.clock != nullptr ? *options.clock : system_clock_),
+        engine_(open_engine(options)),
+        catalog_(*engine_, clock_,
+                 {.region = options.region, .account = options.account, .table_delay_ms = options.table_delay_ms}),
+        store_(*engine_, catalog_, clock_),
+        context_{catalog_, store_, expressions_, tokens_, clock_, options.region, options.account},
+        cleaner_(catalog_, store_) {}
+
+  bool knows(std::string_view service, std::string_view operation) const override {
+    return ops::find_operation(service, operation) != nullptr;
+  }
+
+  Task<Answer> execute(std::string_view service, std::string_view operation, std::string body,
+                       Caller caller) override {
+    const ops::Operation* found = ops::find_operation(service, operation);
+    Answer answer;
+    try {
+      if (found == nullptr) throw ApiError("UnknownOperationException", "");
+      ops::Request request{.context = context_,
+                           .document = {},
+                           .body = {},
+                           .shape = found->shape,
+                           .access_key = std::move(caller.access_key),
+                           .request_id = std::move(caller.request_id)};
+      if (!request.document.parse(std::move(body))) throw ApiError("SerializationException", "");
+      request.body = request.document.root();
+      if (!request.body.is_object()) throw ApiError("SerializationException", "Unexpected token received from parser");
+      ops::check_types(request.body, *found->shape);
+      auto pending = found->handler(request);
+      answer.body = co_await pending;
+      if (found->name == "DeleteTable") cleaner_.wake();
+    } catch (const ApiError& error) {
+      answer = error_answer(error);
+    } catch (const std::exception& error) {
+      spdlog::error("{} failed: {}", operation, error.what());
+      answer = error_answer(ApiError("InternalServerError", "Internal server error"));
+    }
+    co_return answer;
+  }
+
+ private:
+  SystemClock system_clock_;
+  const Clock& clock_;
+  std::unique_ptr<engine::Engine> engine_;
+  catalog::Catalog catalog_;
+  store::Store store_;
+  expr::ParseCache expressions_;
+  ops::TokensInProgress tokens_;
+  ops::Context context_;
+  work::Cleaner cleaner_;
+};
+
+}  // namespace
+
+std::unique_ptr<Database> Database::open(DatabaseOptions options) {
+  return std::make_unique<DatabaseOnEngine>(options);
+}
+
+}  // namespace stator

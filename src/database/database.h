@@ -1,0 +1,57 @@
+// Stator as a library: open a database, execute DynamoDB operations by name on JSON bodies. The HTTP server is one user
+// of it; a test, a C++ program or a language binding is another.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "common/clock.h"
+#include "common/task.h"
+#include "engine/rocksdb/rocksdb_engine.h"
+
+namespace stator {
+
+struct DatabaseOptions {
+  std::filesystem::path directory;  // unused with Durability::kMemory
+  engine::Durability durability = engine::Durability::kSync;
+  std::string region = "us-east-1";
+  std::string account = "000000000000";  // twelve digits
+  // How long CREATING, UPDATING and DELETING last. 0: the state is in the operation's answer, and over by the next
+  // request, so that a waiter which polls every twenty seconds never has to.
+  int64_t table_delay_ms = 0;
+  size_t block_cache_bytes = 256 * 1024 * 1024;
+  Clock* clock = nullptr;  // the system's if null; outlives the database
+  // Tests only: runs on the adversary (engine/adversary.h) with this seed. 0: no.
+  uint64_t adversary_seed = 0;
+};
+
+// Who asks, as far as the wire layer found out.
+struct Caller {
+  std::string access_key;  // from the credential scope; empty if anonymous
+  std::string request_id;
+};
+
+struct Answer {
+  int status = 200;
+  std::string body;  // JSON
+};
+
+// Thread-safe. Outlives the requests under way.
+class Database {
+ public:
+  // Throws std::runtime_error with one clear sentence if the directory cannot be used.
+  static std::unique_ptr<Database> open(DatabaseOptions options);
+  virtual ~Database() = default;
+
+  // True if `operation` ("PutItem") is one that this database answers.
+  virtual bool knows(std::string_view service, std::string_view operation) const = 0;
+  // Runs an operation of `service` ("DynamoDB_20120810" or "DynamoDBStreams_20120810"). Never throws: every failure is
+  // an Answer with the error's status and body. `body` is taken whole so that it can be parsed in place.
+  virtual Task<Answer> execute(std::string_view service, std::string_view operation, std::string body,
+                               Caller caller) = 0;
+};
+
+}  // namespace stator

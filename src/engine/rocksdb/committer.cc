@@ -1,0 +1,188 @@
+#include "engine/rocksdb/committer.h"
+
+#include <pthread.h>
+
+#include <cassert>
+#include <utility>
+
+#include "common/log.h"
+
+namespace stator::engine {
+
+namespace {
+// A group takes no further change once it has so much to write.
+constexpr size_t kGroupBytes = 4 * 1024 * 1024;
+// Groups that one who submits commits for others before the thread takes over.
+constexpr int kGroupsInARow = 8;
+
+void set_failed(Change& change, const std::string& detail) {
+  change.outcome.kind = Outcome::Kind::kFailed;
+  change.outcome.version = 0;
+  change.outcome.detail = detail;
+}
+}  // namespace
+
+Committer::Committer(Store& store, QueuedImages& images, Gate& gate)
+    : images_(images),
+      gate_(gate),
+      leads_(store.durability() != Durability::kSync),
+      writer_(store, images),
+      thread_([this] { run(); }) {}
+
+Committer::~Committer() {
+  {
+    const std::lock_guard lock(mutex_);
+    stopping_ = true;
+  }
+  wake_.notify_one();
+  thread_.join();
+}
+
+bool Committer::submit(Change& change) {
+  bool lead = false;
+  if (leads_ && submit_alone(change, lead)) return lead;
+  images_.add(change.batch);
+  gate_.carry(change.batch->bytes());
+  bool wake = false;
+  {
+    const std::lock_guard lock(mutex_);
+    queue_.push_back(&change);
+    if (!busy_) {
+      busy_ = true;
+      if (leads_) {
+        lead = true;
+      } else {
+        thread_turn_ = true;
+        wake = true;
+      }
+    }
+  }
+  if (wake) wake_.notify_one();
+  return lead;
+}
+
+// Commits the change at once if nobody else is at it. Its latches are held meanwhile, so it needs no queued images.
+// But others may have some, of a counter whose value they know already: then it has to add to that.
+bool Committer::submit_alone(Change& change, bool& lead) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (busy_ || !images_.empty()) return false;
+    assert(queue_.empty() && group_.empty());
+    busy_ = true;
+  }
+  const size_t bytes = change.batch->bytes();
+  gate_.carry(bytes);
+  group_.push_back(&change);
+  const rocksdb::Status status = commit(false);
+  if (status.IsIncomplete()) {
+    images_.add(change.batch);
+    if (prepared_) writer_.resolve_counters();
+    hand_over();
+    return true;
+  }
+  group_.clear();
+  prepared_ = false;
+  if (!status.ok()) {
+    note_failure(status);
+    set_failed(change, failure());
+  }
+  gate_.leave(1, bytes);
+  change.complete();
+  const std::lock_guard lock(mutex_);
+  lead = !queue_.empty();
+  busy_ = lead;
+  return true;
+}
+
+void Committer::lead() {
+  for (int groups = 0; take_group(); ++groups) {
+    if (groups == kGroupsInARow) return hand_over();
+    const rocksdb::Status status = commit(false);
+    if (status.IsIncomplete()) return hand_over();
+    finish(status);
+  }
+}
+
+// Writes group_. Incomplete: it would have to wait; commit(true) goes on from there.
+rocksdb::Status Committer::commit(bool may_block) {
+  if (failed_.load()) return rocksdb::Status::Aborted();
+  if (!prepared_) {
+    const rocksdb::Status status = writer_.prepare(group_, may_block);
+    if (!status.ok()) return status;
+    prepared_ = true;
+    writer_.resolve_counters();
+  }
+  return writer_.write(may_block);
+}
+
+// Moves the next changes of the queue into group_. If there are none, nobody commits any more.
+bool Committer::take_group() {
+  const std::lock_guard lock(mutex_);
+  assert(busy_ && group_.empty());
+  if (queue_.empty()) {
+    busy_ = false;
+    thread_turn_ = false;
+    return false;
+  }
+  for (size_t bytes = 0; !queue_.empty() && bytes < kGroupBytes;) {
+    group_.push_back(queue_.front());
+    queue_.pop_front();
+    bytes += group_.back()->batch->bytes();
+  }
+  return true;
+}
+
+// Leaves group_ and the queue to the thread.
+void Committer::hand_over() {
+  {
+    const std::lock_guard lock(mutex_);
+    thread_turn_ = true;
+  }
+  wake_.notify_one();
+}
+
+void Committer::note_failure(const rocksdb::Status& status) {
+  const std::lock_guard lock(mutex_);
+  if (failed_.load()) return;
+  failure_ = "the store cannot be written, and nothing more will be until it is opened again: " + status.ToString();
+  failed_.store(true);
+  spdlog::critical("Writes stop: {}.", failure_);
+}
+
+// Ends every change of group_.
+void Committer::finish(const rocksdb::Status& status) {
+  std::vector<Change*> group;
+  group.swap(group_);
+  prepared_ = false;
+  if (!status.ok()) {
+    note_failure(status);
+    const std::string detail = failure();
+    for (Change* change : group) set_failed(*change, detail);
+  }
+  size_t bytes = 0;
+  for (const Change* change : group) {
+    images_.remove(*change->batch);
+    bytes += change->batch->bytes();
+  }
+  gate_.leave(group.size(), bytes);
+  for (Change* change : group) change->complete();
+}
+
+void Committer::run() {
+  pthread_setname_np(pthread_self(), "committer");
+  for (;;) {
+    {
+      std::unique_lock lock(mutex_);
+      wake_.wait(lock, [this] { return thread_turn_ || (stopping_ && !busy_); });
+      if (!thread_turn_) return;
+    }
+    while (!group_.empty() || take_group()) finish(commit(true));
+  }
+}
+
+std::string Committer::failure() const {
+  const std::lock_guard lock(mutex_);
+  return failure_;
+}
+
+}  // namespace stator::engine

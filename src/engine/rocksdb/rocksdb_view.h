@@ -1,0 +1,40 @@
+// A view of the rocksdb engine: a snapshot of the store.
+#pragma once
+
+#include <rocksdb/db.h>
+#include <rocksdb/snapshot.h>
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "common/thread_pool.h"
+#include "engine/engine.h"
+#include "engine/rocksdb/store.h"
+
+namespace stator::engine {
+
+// Reads what is in memory at once; what is not, on the reader pool.
+class RocksdbView final : public View {
+ public:
+  RocksdbView(Store& store, ThreadPool& readers);
+  ~RocksdbView() override;
+  RocksdbView(const RocksdbView&) = delete;
+  RocksdbView& operator=(const RocksdbView&) = delete;
+
+  Task<std::optional<std::string>> get(std::string_view key) override;
+  Task<std::vector<std::optional<std::string>>> get_many(const std::vector<std::string>& keys) override;
+  Task<Rows> scan(Range range, Direction direction, ScanLimit limit) override;
+
+ private:
+  rocksdb::ReadOptions options(bool cached) const;
+  bool read(bool cached, std::string_view key, std::optional<std::string>& value) const;
+  bool read_rows(bool cached, const Range& range, Direction direction, const ScanLimit& limit, Rows& rows) const;
+
+  Store& store_;
+  ThreadPool& readers_;
+  const rocksdb::Snapshot* const snapshot_;
+};
+
+}  // namespace stator::engine

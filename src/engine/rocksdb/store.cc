@@ -1,0 +1,276 @@
+#include "engine/rocksdb/store.h"
+
+#include <fcntl.h>
+#include <rocksdb/cache.h>
+#include <rocksdb/convenience.h>
+#include <rocksdb/filter_policy.h>
+#include <rocksdb/table.h>
+#include <sys/file.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <system_error>
+#include <utility>
+
+#include "common/log.h"
+#include "engine/rocksdb/wal_tail.h"
+
+namespace stator::engine {
+
+namespace {
+
+// Raised whenever an older program could not read what this one writes.
+constexpr int kFormat = 1;
+constexpr std::string_view kFormatHead = "stator-rocksdb-format ";
+// At its end the store writes its memory out if there is more than this in it, so that the next start need not replay.
+constexpr uint64_t kFlushAtCloseBytes = 8 * 1024 * 1024;
+
+std::string quoted(const std::filesystem::path& path) { return "'" + path.string() + "'"; }
+
+[[noreturn]] void throw_errno(const std::filesystem::path& directory, const std::string& what, int error) {
+  if (error == EACCES || error == EPERM || error == EROFS) {
+    throw EngineError("The data directory " + quoted(directory) + " is not writable: " + std::strerror(error) + ".");
+  }
+  throw EngineError("The data directory " + quoted(directory) + " cannot be used: " + what + ": " +
+                    std::strerror(error) + ".");
+}
+
+void sync_directory(const std::filesystem::path& directory, const std::filesystem::path& named) {
+  const int file = ::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (file < 0) throw_errno(named, "open", errno);
+  const int failed = ::fsync(file) == 0 ? 0 : errno;
+  ::close(file);
+  if (failed != 0) throw_errno(named, "fsync", failed);
+}
+
+void make_directory(const std::filesystem::path& directory) {
+  std::error_code error;
+  const bool created = std::filesystem::create_directories(directory, error);
+  if (error) throw_errno(directory, "cannot be created", error.value());
+  if (!std::filesystem::is_directory(directory, error)) throw_errno(directory, "open", ENOTDIR);
+  if (!created) return;
+  const std::filesystem::path parent = std::filesystem::absolute(directory).lexically_normal().parent_path();
+  // A trailing slash makes the directory its own parent; syncing it does no harm.
+  if (!parent.empty()) sync_directory(parent, directory);
+}
+
+// Held until the process ends or the file is closed.
+int lock_directory(const std::filesystem::path& directory) {
+  const std::filesystem::path path = directory / "LOCK";
+  const int file = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
+  if (file < 0) throw_errno(directory, "LOCK", errno);
+  if (::flock(file, LOCK_EX | LOCK_NB) == 0) return file;
+  const int error = errno;
+  ::close(file);
+  if (error == EWOULDBLOCK) {
+    throw EngineError("The data directory " + quoted(directory) + " is in use by another process.");
+  }
+  throw_errno(directory, "lock", error);
+}
+
+void write_format(const std::filesystem::path& directory) {
+  const std::filesystem::path path = directory / "FORMAT";
+  const std::filesystem::path fresh = directory / "FORMAT.new";
+  const int file = ::open(fresh.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+  if (file < 0) throw_errno(directory, "FORMAT", errno);
+  const std::string text = std::string(kFormatHead) + std::to_string(kFormat) + "\n";
+  const bool written =
+      ::write(file, text.data(), text.size()) == static_cast<ssize_t>(text.size()) && ::fsync(file) == 0;
+  const int error = errno;
+  ::close(file);
+  if (!written) throw_errno(directory, "FORMAT", error);
+  if (::rename(fresh.c_str(), path.c_str()) != 0) throw_errno(directory, "FORMAT", errno);
+  sync_directory(directory, directory);
+}
+
+// The format file comes before the first data, so data without it is not ours or not whole.
+void check_format(const std::filesystem::path& directory, const std::filesystem::path& data) {
+  const std::filesystem::path path = directory / "FORMAT";
+  std::error_code error;
+  if (!std::filesystem::exists(path, error)) {
+    if (std::filesystem::exists(data / "CURRENT", error)) {
+      throw EngineError("The data directory " + quoted(directory) + " is damaged: it has data but no file FORMAT.");
+    }
+    write_format(directory);
+    return;
+  }
+  std::ifstream file(path);
+  std::string text;
+  std::getline(file, text);
+  int format = 0;
+  if (text.starts_with(kFormatHead) && text.size() < kFormatHead.size() + 9) {
+    for (const char c : text.substr(kFormatHead.size())) {
+      if (c < '0' || c > '9') {
+        format = 0;
+        break;
+      }
+      format = format * 10 + (c - '0');
+    }
+  }
+  if (format <= 0) throw EngineError("The data directory " + quoted(directory) + " is damaged: its file FORMAT is.");
+  if (format > kFormat) {
+    throw EngineError("The data directory " + quoted(directory) + " was written by a newer version of Stator (format " +
+                      std::to_string(format) + ", this one knows up to " + std::to_string(kFormat) + ").");
+  }
+}
+
+int max_open_files() {
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return 256;
+  // The rest is for connections.
+  return static_cast<int>(std::clamp<rlim_t>(limit.rlim_cur / 4, 64, 4096));
+}
+
+rocksdb::Options make_options(const RocksdbOptions& options) {
+  rocksdb::BlockBasedTableOptions table;
+  table.block_cache = rocksdb::NewLRUCache(options.block_cache_bytes);
+  table.cache_index_and_filter_blocks = true;
+  table.cache_index_and_filter_blocks_with_high_priority = true;
+  table.pin_l0_filter_and_index_blocks_in_cache = true;
+  table.filter_policy.reset(rocksdb::NewBloomFilterPolicy(10));
+  table.optimize_filters_for_memory = true;
+  table.format_version = 5;
+  table.block_size = 8 * 1024;
+
+  rocksdb::Options result;
+  result.create_if_missing = true;
+  result.table_factory.reset(rocksdb::NewBlockBasedTableFactory(table));
+  result.write_buffer_size = options.write_buffer_bytes;
+  result.max_write_buffer_number = 4;
+  // One thread writes at a time.
+  result.allow_concurrent_memtable_write = false;
+  result.enable_write_thread_adaptive_yield = false;
+  // A change reads the keys it holds, most of which are not in the memtable.
+  result.memtable_whole_key_filtering = true;
+  result.memtable_prefix_bloom_size_ratio = 0.02;
+
+  result.level_compaction_dynamic_level_bytes = true;
+  result.max_background_jobs = 2;
+  const std::vector<rocksdb::CompressionType> supported = rocksdb::GetSupportedCompressions();
+  const bool lz4 = std::count(supported.begin(), supported.end(), rocksdb::kLZ4Compression) > 0;
+  result.compression = lz4 ? rocksdb::kLZ4Compression : rocksdb::kNoCompression;
+  // What lives shortly is not worth compressing.
+  result.compression_per_level = {rocksdb::kNoCompression, rocksdb::kNoCompression, result.compression};
+  result.bottommost_compression = result.compression;
+  result.bytes_per_sync = 1024 * 1024;
+  result.max_open_files = max_open_files();
+  result.skip_stats_update_on_db_open = true;
+  result.paranoid_checks = true;
+
+  result.info_log_level = rocksdb::WARN_LEVEL;
+  result.max_log_file_size = 1024 * 1024;
+  result.keep_log_file_num = 2;
+  result.max_manifest_file_size = 16 * 1024 * 1024;
+  result.stats_dump_period_sec = 0;
+  result.stats_persist_period_sec = 0;
+  // A record cut off at the end of the log was never acknowledged. Any other damage must be seen: what was written
+  // behind it was.
+  result.wal_recovery_mode = rocksdb::WALRecoveryMode::kTolerateCorruptedTailRecords;
+  result.avoid_flush_during_shutdown = false;
+  if (options.durability == Durability::kOs) result.wal_bytes_per_sync = 1024 * 1024;
+  return result;
+}
+
+uint64_t decode_big_endian(std::string_view bytes) {
+  uint64_t value = 0;
+  for (const char c : bytes) value = value << 8 | static_cast<unsigned char>(c);
+  return value;
+}
+
+}  // namespace
+
+void throw_status(std::string_view doing, const rocksdb::Status& status) {
+  throw EngineError(std::string(doing) + ": " + status.ToString());
+}
+
+void append_big_endian(std::string& to, uint64_t value, size_t bytes) {
+  for (size_t i = bytes; i-- > 0;) to.push_back(static_cast<char>(value >> (8 * i)));
+}
+
+Store::Store(const RocksdbOptions& options) : durability_(options.durability) {
+  try {
+    open(options);
+  } catch (...) {
+    db_.reset();
+    if (lock_file_ >= 0) ::close(lock_file_);
+    throw;
+  }
+}
+
+void Store::open(const RocksdbOptions& options) {
+  rocksdb::Options rocksdb_options = make_options(options);
+  rocksdb::DB* db = nullptr;
+  if (durability_ == Durability::kMemory) {
+    env_.reset(rocksdb::NewMemEnv(rocksdb::Env::Default()));
+    rocksdb_options.env = env_.get();
+    const rocksdb::Status status = rocksdb::DB::Open(rocksdb_options, "/memory", &db);
+    if (!status.ok()) throw_status("The store in memory cannot be opened", status);
+    db_.reset(db);
+    return;
+  }
+
+  const std::filesystem::path& directory = options.directory;
+  const std::filesystem::path data = directory / "rocksdb";
+  make_directory(directory);
+  lock_file_ = lock_directory(directory);
+  check_format(directory, data);
+  rocksdb::Status status = rocksdb::DB::Open(rocksdb_options, data.string(), &db);
+  if (status.IsCorruption()) {
+    // The machine may have stopped in the middle of a flush and kept some later part of a commit but not an earlier
+    // one. And without flushes any part of the log may be missing.
+    const bool torn = only_last_record_is_torn(data);
+    if (torn || durability_ == Durability::kOs) {
+      spdlog::warn("The log in {} {}: {}.", quoted(directory),
+                   torn ? "ends in the middle of a commit that was never acknowledged, which is dropped"
+                        : "is damaged, and what was written after that is lost",
+                   status.ToString());
+      rocksdb_options.wal_recovery_mode = rocksdb::WALRecoveryMode::kPointInTimeRecovery;
+      status = rocksdb::DB::Open(rocksdb_options, data.string(), &db);
+    }
+  }
+  if (status.IsCorruption()) {
+    throw EngineError("The data directory " + quoted(directory) + " is damaged: " + status.ToString() +
+                      " (with durability os it opens without what was written after a damage of the log).");
+  }
+  if (!status.ok()) {
+    throw EngineError("The data directory " + quoted(directory) + " cannot be opened: " + status.ToString() + ".");
+  }
+  db_.reset(db);
+
+  std::string version;
+  status = db_->Get(full_read(), rocksdb::Slice(kVersionCeilingKey.data(), kVersionCeilingKey.size()), &version);
+  if (status.ok()) opened_version_ = decode_big_endian(version);
+  if (!status.ok() && !status.IsNotFound()) {
+    throw EngineError("The data directory " + quoted(directory) + " is damaged: " + status.ToString() + ".");
+  }
+}
+
+Store::~Store() {
+  if (db_ != nullptr && durability_ != Durability::kMemory) {
+    // Everything acknowledged is in the log already; this only makes the next start fast, so a failure is no loss.
+    uint64_t bytes = 0;
+    if (db_->GetIntProperty(rocksdb::DB::Properties::kCurSizeActiveMemTable, &bytes) && bytes > kFlushAtCloseBytes) {
+      db_->Flush(rocksdb::FlushOptions());
+    }
+    db_->FlushWAL(true);
+  }
+  if (db_ != nullptr) db_->Close();
+  db_.reset();
+  if (lock_file_ >= 0) ::close(lock_file_);
+}
+
+rocksdb::ReadOptions Store::cached_read() const {
+  rocksdb::ReadOptions options;
+  // In memory every read is from memory.
+  if (durability_ != Durability::kMemory) options.read_tier = rocksdb::kBlockCacheTier;
+  return options;
+}
+
+rocksdb::ReadOptions Store::full_read() const { return {}; }
+
+}  // namespace stator::engine

@@ -1,0 +1,56 @@
+// The RocksDB database below the engine: its directory, its format, its options.
+#pragma once
+
+#include <rocksdb/db.h>
+#include <rocksdb/env.h>
+#include <rocksdb/options.h>
+
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "engine/engine.h"
+#include "engine/rocksdb/rocksdb_engine.h"
+
+namespace stator::engine {
+
+// Keys that begin with this byte are the engine's own.
+inline constexpr std::string_view kReservedPrefix = "\xff";
+// No commit has a version above this, 8 bytes big-endian.
+inline constexpr std::string_view kVersionCeilingKey = "\xffversion";
+
+// Thread-safe.
+class Store {
+ public:
+  // Throws EngineError with one clear sentence that names the directory.
+  explicit Store(const RocksdbOptions& options);
+  ~Store();
+  Store(const Store&) = delete;
+  Store& operator=(const Store&) = delete;
+
+  rocksdb::DB& db() { return *db_; }
+  Durability durability() const { return durability_; }
+  // At least the version of the newest commit at the time of opening; new ones are higher.
+  uint64_t opened_version() const { return opened_version_; }
+
+  // For a read that must not wait for a disk; answers Incomplete where it would.
+  rocksdb::ReadOptions cached_read() const;
+  // For a read that may.
+  rocksdb::ReadOptions full_read() const;
+
+ private:
+  void open(const RocksdbOptions& options);
+
+  const Durability durability_;
+  int lock_file_ = -1;
+  std::unique_ptr<rocksdb::Env> env_;  // of kMemory
+  std::unique_ptr<rocksdb::DB> db_;
+  uint64_t opened_version_ = 0;
+};
+
+// What went wrong with `doing`, as an EngineError.
+[[noreturn]] void throw_status(std::string_view doing, const rocksdb::Status& status);
+
+void append_big_endian(std::string& to, uint64_t value, size_t bytes);
+
+}  // namespace stator::engine

@@ -1,0 +1,17 @@
+// The operator's pages, under a path that no AWS client ever asks for.
+#pragma once
+
+#include <string_view>
+
+#include "net/http_message.h"
+
+namespace stator::http {
+
+// True for everything under /_stator/.
+bool is_operator_path(std::string_view path);
+
+// GET /_stator/health: {"status":"ok","version":"…"}; anything else there is 404 or 405.
+void answer_operator(const net::Request& request, net::Response& response,
+                     std::string_view version);
+
+}  // namespace stator::http

@@ -1,0 +1,52 @@
+// DynamoDB over HTTP: finds out which operation a request asks for and who asks, has the database
+// execute it, and frames the answer with the headers that the SDKs look at.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "common/ids.h"
+#include "database/database.h"
+#include "net/http_message.h"
+#include "net/signature.h"
+
+namespace stator::http {
+
+struct ServiceOptions {
+  std::string region = "us-east-1";
+  std::string version;  // of Stator, for the operator's pages
+  size_t body_limit_bytes = 16 * 1024 * 1024;
+};
+
+// Thread-safe.
+class Service final : public net::Handler {
+ public:
+  // Both outlive the service.
+  Service(ServiceOptions options, Database& database, const net::SignatureCheck& signatures);
+
+  Task<void> handle(net::Request& request, net::Response& response) override;
+
+ private:
+  // What is left to do for a request that passed the checks of the wire.
+  struct Call {
+    std::string_view service;
+    std::string_view operation;
+    Caller caller;
+  };
+
+  // Answers everything that needs no operation, errors of the wire included; a Call for the rest.
+  std::optional<Call> route(net::Request& request, net::Response& response) const;
+  // False if the body was answered with an error.
+  bool decode_body(net::Request& request, net::Response& response) const;
+  void finish(const net::Request& request, net::Response& response,
+              std::string_view request_id) const;
+
+  ServiceOptions options_;
+  Database& database_;
+  const net::SignatureCheck& signatures_;
+  RandomIds ids_;
+  std::string health_;
+};
+
+}  // namespace stator::http

@@ -1,0 +1,67 @@
+// What a table is made of, as far as items are concerned: keys, indexes, projections. Immutable once built; requests
+// share one by pointer.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "model/value.h"
+
+namespace stator::model {
+
+using TableNumber = uint64_t;
+using IndexNumber = uint32_t;
+
+enum class KeyType : uint8_t { kString, kNumber, kBinary };
+
+// The attribute type of a key of that type.
+Type value_type(KeyType type);
+std::string_view key_type_name(KeyType type);  // "S", "N", "B"
+
+struct KeyAttribute {
+  std::string name;
+  KeyType type = KeyType::kString;
+};
+
+// The key of a table (one partition attribute, at most one sort attribute) or of an index (up to four of each).
+struct KeySchema {
+  std::vector<KeyAttribute> partition;
+  std::vector<KeyAttribute> sort;
+
+  // Position among partition then sort attributes, or nullopt.
+  std::optional<size_t> position(std::string_view name) const;
+  const KeyAttribute& at(size_t position) const;
+  size_t size() const { return partition.size() + sort.size(); }
+};
+
+enum class ProjectionType : uint8_t { kAll, kKeysOnly, kInclude };
+
+struct Index {
+  IndexNumber number = 0;
+  std::string name;
+  bool global = false;
+  KeySchema key;
+  ProjectionType projection = ProjectionType::kAll;
+  std::vector<std::string> included;  // with kInclude: the non-key attributes, as given
+  // Sorted names of everything an entry holds: table key, index key and included attributes. Empty with kAll.
+  std::vector<std::string> projected;
+
+  bool projects_all() const { return projection == ProjectionType::kAll; }
+  bool projects(std::string_view attribute) const;
+};
+
+struct TableSchema {
+  TableNumber number = 0;
+  uint64_t version = 0;  // rises with every change of the schema
+  std::string name;
+  KeySchema key;
+  std::vector<Index> indexes;  // local ones first, each kind in order of creation
+
+  const Index* find_index(std::string_view name) const;
+  bool has_local_index() const;
+};
+
+}  // namespace stator::model

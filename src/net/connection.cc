@@ -1,0 +1,366 @@
+#include "net/connection.h"
+
+#include <boost/asio/buffer.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/asio/write.hpp>
+
+#include <algorithm>
+#include <array>
+#include <coroutine>
+#include <cstring>
+
+#include "common/log.h"
+#include "net/response_writer.h"
+
+namespace stator::net {
+
+namespace asio = boost::asio;
+using boost::system::error_code;
+
+namespace {
+
+// Beside a full header the buffer has room for the pieces of a chunked body.
+constexpr size_t kBodyRoom = 16 * 1024;
+// What simdjson wants to be allowed to read behind a text.
+constexpr size_t kPadding = 64;
+// An answer up to this size is copied behind its head and sent as one piece.
+constexpr size_t kCopyLimit = 8 * 1024;
+// A body buffer above this is given back after its request, so that idle connections stay small.
+constexpr size_t kKeepLimit = 64 * 1024;
+constexpr size_t kBodyStep = 256 * 1024;
+constexpr size_t kMinRate = 64 * 1024;  // bytes a second
+constexpr std::chrono::milliseconds kLingerTime{5'000};
+constexpr size_t kLingerBytes = 64 * 1024 * 1024;
+constexpr std::string_view kNothing;
+constexpr std::string_view kContinue = "HTTP/1.1 100 Continue\r\n\r\n";
+
+}  // namespace
+
+// Resumes with the number of bytes read; 0 means that the connection is over.
+class Connection::ReadSome {
+ public:
+  ReadSome(Socket& socket, char* into, size_t size) : socket_(socket), into_(into), size_(size) {}
+  bool await_ready() const noexcept { return false; }
+  void await_suspend(std::coroutine_handle<> handle) {
+    socket_.async_read_some(asio::buffer(into_, size_),
+                            [this, handle](const error_code& ec, size_t bytes) {
+                              bytes_ = ec ? 0 : bytes;
+                              handle.resume();
+                            });
+  }
+  size_t await_resume() const noexcept { return bytes_; }
+
+ private:
+  Socket& socket_;
+  char* into_;
+  size_t size_;
+  size_t bytes_ = 0;
+};
+
+class Connection::WriteSome {
+ public:
+  WriteSome(Socket& socket, std::string_view first, std::string_view second)
+      : socket_(socket), buffers_{asio::buffer(first), asio::buffer(second)} {}
+  bool await_ready() const noexcept { return false; }
+  void await_suspend(std::coroutine_handle<> handle) {
+    socket_.async_write_some(buffers_, [this, handle](const error_code& ec, size_t bytes) {
+      bytes_ = ec ? 0 : bytes;
+      handle.resume();
+    });
+  }
+  size_t await_resume() const noexcept { return bytes_; }
+
+ private:
+  Socket& socket_;
+  std::array<asio::const_buffer, 2> buffers_;
+  size_t bytes_ = 0;
+};
+
+// Goes on on the worker's thread.
+class Connection::Hop {
+ public:
+  explicit Hop(Worker& worker) : worker_(worker) {}
+  bool await_ready() const noexcept { return Executor::current() == &worker_; }
+  void await_suspend(std::coroutine_handle<> handle) { worker_.post(handle); }
+  void await_resume() const noexcept {}
+
+ private:
+  Worker& worker_;
+};
+
+Connection::Connection(Worker& worker, Socket socket)
+    : worker_(worker),
+      socket_(std::move(socket)),
+      capacity_(worker.options().header_limit_bytes + kBodyRoom),
+      buffer_(new char[capacity_]),
+      answer_memory_(worker.memory()) {
+  request_.memory = MemoryShare(worker.memory());
+  error_code ignored;
+  socket_.set_option(asio::ip::tcp::no_delay(true), ignored);
+  socket_.non_blocking(true, ignored);
+}
+
+Connection::ReadSome Connection::read_some(char* into, size_t size) {
+  return ReadSome(socket_, into, size);
+}
+
+Task<void> Connection::run() {
+  using State = RequestParser::State;
+  const ServerOptions& options = worker_.options();
+  set_deadline(options.header_timeout);  // a client that connects has something to say
+  for (;;) {
+    begin_request();
+    State state = State::kNeedMore;
+    if (parsed_ < filled_) {
+      idle_ = false;
+      set_deadline(options.header_timeout);
+    }
+    for (;;) {
+      if (parsed_ < filled_) {
+        size_t used = 0;
+        state = parser_->feed({buffer_.get() + parsed_, filled_ - parsed_}, used);
+        parsed_ += used;
+        if (state != State::kNeedMore) break;
+      }
+      if (filled_ >= options.header_limit_bytes) break;
+      if (idle_ && worker_.is_draining()) co_return;
+      const size_t bytes = co_await read_some(buffer_.get() + filled_, capacity_ - filled_);
+      if (bytes == 0) co_return;
+      filled_ += bytes;
+      if (idle_) {
+        idle_ = false;
+        set_deadline(options.header_timeout);
+      }
+    }
+    if (state == State::kNeedMore) {
+      co_await refuse(431);
+      co_return;
+    }
+    if (state == State::kFailed) {
+      co_await refuse(parser_->failed_status());
+      co_return;
+    }
+    if (state == State::kHeader) {
+      if (parser_->expects_continue() && parsed_ == filled_) {
+        const bool written = co_await write_all(kContinue, kNothing);
+        if (!written) co_return;
+      }
+      Reading reading = Reading::kOk;
+      if (parser_->is_chunked()) {
+        reading = co_await read_chunked_body();
+      } else {
+        reading = co_await read_sized_body();
+      }
+      if (reading == Reading::kGone) co_return;
+      if (reading == Reading::kRefused) {
+        co_await refuse(refused_status_);
+        co_return;
+      }
+    }
+
+    clear_deadline();
+    const bool is_head = request_.method == Method::kHead;
+    bool failed = false;
+    try {
+      co_await worker_.handler().handle(request_, response_);
+    } catch (const std::exception& e) {
+      spdlog::error("a request failed: {}", e.what());
+      failed = true;
+    } catch (...) {
+      spdlog::error("a request failed");
+      failed = true;
+    }
+    if (Executor::current() != &worker_) co_await Hop(worker_);
+    if (failed_) co_return;
+    if (failed) {
+      response_.clear();
+      response_.status = 500;
+    }
+
+    const bool keep_alive = parser_->is_keep_alive() && !worker_.is_draining();
+    out_.clear();
+    append_head(out_, response_, worker_.date().now(), keep_alive);
+    std::string_view second;
+    if (!is_head) {
+      if (response_.body.size() <= kCopyLimit) {
+        out_.append(response_.body);
+      } else {
+        second = response_.body;
+      }
+    }
+    std::string_view first = out_;
+    if (!write_now(first, second)) {
+      // A client that does not take its answers keeps them here; when there are too many, they go.
+      if (!answer_memory_.grow_to(first.size() + second.size())) co_return;
+      const bool written = co_await write_all(first, second);
+      if (!written) co_return;
+    }
+    if (!keep_alive) {
+      if (parsed_ < filled_) co_await linger();
+      co_return;
+    }
+    consume_request();
+    idle_ = true;
+    set_deadline(options.idle_timeout);
+  }
+}
+
+void Connection::begin_request() {
+  request_.headers.clear();
+  request_.body.clear();
+  request_.memory.clear();
+  answer_memory_.clear();
+  response_.clear();
+  parser_.emplace(request_, worker_.options().body_limit_bytes,
+                  worker_.options().header_limit_bytes);
+}
+
+void Connection::consume_request() {
+  const size_t rest = filled_ - parsed_;
+  if (rest > 0) std::memmove(buffer_.get(), buffer_.get() + parsed_, rest);
+  filled_ = rest;
+  parsed_ = 0;
+  if (request_.body.capacity() > kKeepLimit) std::string().swap(request_.body);
+  if (response_.body.capacity() > kKeepLimit) std::string().swap(response_.body);
+  if (out_.capacity() > kKeepLimit) std::string().swap(out_);
+}
+
+Task<Connection::Reading> Connection::read_sized_body() {
+  const size_t size = parser_->body_size();
+  const size_t buffered = std::min(size, filled_ - parsed_);
+  std::string& body = request_.body;
+  // What a client announces costs it nothing, so memory follows what it sends.
+  body.reserve(std::min(size, kBodyStep) + kPadding);
+  body.assign(buffer_.get() + parsed_, buffered);
+  parsed_ += buffered;
+  const SteadyTime start = std::chrono::steady_clock::now();
+  size_t have = buffered;
+  while (have < size) {
+    set_transfer_deadline(start, have);
+    if (have == body.size()) {
+      const size_t next = std::min(size, have + std::max(have, kBodyStep));
+      if (!request_.memory.grow_to(next)) {
+        refused_status_ = 503;
+        co_return Reading::kRefused;
+      }
+      body.reserve(next + kPadding);
+      body.resize(next);
+    }
+    const size_t bytes = co_await read_some(body.data() + have, body.size() - have);
+    if (bytes == 0) co_return Reading::kGone;
+    have += bytes;
+  }
+  co_return Reading::kOk;
+}
+
+Task<Connection::Reading> Connection::read_chunked_body() {
+  using State = RequestParser::State;
+  const size_t header_end = parsed_;
+  const SteadyTime start = std::chrono::steady_clock::now();
+  for (;;) {
+    if (parsed_ < filled_) {
+      size_t used = 0;
+      const State state = parser_->feed({buffer_.get() + parsed_, filled_ - parsed_}, used);
+      parsed_ += used;
+      if (state == State::kDone) co_return Reading::kOk;
+      if (state == State::kFailed) {
+        refused_status_ = parser_->failed_status();
+        co_return Reading::kRefused;
+      }
+    }
+    if (!request_.memory.grow_to(request_.body.size())) {
+      refused_status_ = 503;
+      co_return Reading::kRefused;
+    }
+    // The header stays where it is; what is left of the body so far moves up behind it.
+    const size_t rest = filled_ - parsed_;
+    std::memmove(buffer_.get() + header_end, buffer_.get() + parsed_, rest);
+    parsed_ = header_end;
+    filled_ = header_end + rest;
+    if (filled_ == capacity_) {  // a chunk's head, or the trailer, that does not end
+      refused_status_ = 400;
+      co_return Reading::kRefused;
+    }
+    set_transfer_deadline(start, request_.body.size());
+    const size_t bytes = co_await read_some(buffer_.get() + filled_, capacity_ - filled_);
+    if (bytes == 0) co_return Reading::kGone;
+    filled_ += bytes;
+  }
+}
+
+bool Connection::write_now(std::string_view& first, std::string_view& second) {
+  const std::array<asio::const_buffer, 2> both{asio::buffer(first), asio::buffer(second)};
+  error_code ec;
+  const size_t bytes =
+      second.empty() ? socket_.write_some(asio::buffer(first), ec) : socket_.write_some(both, ec);
+  if (ec) return false;  // would block, or will fail again and be seen then
+  const size_t of_first = std::min(bytes, first.size());
+  first.remove_prefix(of_first);
+  second.remove_prefix(bytes - of_first);
+  return first.empty() && second.empty();
+}
+
+Task<bool> Connection::write_all(std::string_view first, std::string_view second) {
+  const SteadyTime start = std::chrono::steady_clock::now();
+  size_t written = 0;
+  while (!first.empty() || !second.empty()) {
+    set_transfer_deadline(start, written);
+    const size_t bytes = co_await WriteSome(socket_, first, second);
+    if (bytes == 0) co_return false;
+    written += bytes;
+    const size_t of_first = std::min(bytes, first.size());
+    first.remove_prefix(of_first);
+    second.remove_prefix(bytes - of_first);
+  }
+  co_return true;
+}
+
+Task<void> Connection::refuse(int status) {
+  out_.clear();
+  append_refusal(out_, status, worker_.date().now());
+  // GCC 12 lays out the frame wrongly if this is one expression in a condition.
+  Task<bool> writing = write_all(out_, kNothing);
+  const bool written = co_await writing;
+  if (written) co_await linger();
+}
+
+Task<void> Connection::linger() {
+  error_code ec;
+  socket_.shutdown(Socket::shutdown_send, ec);
+  if (ec) co_return;
+  // Deadline and bytes are bounded: a client that never stops sending is reset.
+  idle_ = true;
+  set_deadline(kLingerTime);
+  size_t discarded = 0;
+  while (discarded < kLingerBytes) {
+    const size_t bytes = co_await read_some(buffer_.get(), capacity_);
+    if (bytes == 0) break;
+    discarded += bytes;
+  }
+}
+
+void Connection::set_deadline(std::chrono::milliseconds timeout) {
+  deadline_ = std::chrono::steady_clock::now() + timeout;
+}
+
+void Connection::set_transfer_deadline(SteadyTime start, size_t moved) {
+  deadline_ = start + worker_.options().transfer_timeout +
+              std::chrono::milliseconds(moved * 1000 / kMinRate);
+}
+
+void Connection::close_if_late(SteadyTime now) {
+  if (now > deadline_) close();
+}
+
+void Connection::close_if_idle() {
+  if (idle_) close();
+}
+
+void Connection::close() {
+  failed_ = true;
+  deadline_ = SteadyTime::max();
+  error_code ignored;
+  socket_.close(ignored);
+}
+
+}  // namespace stator::net

@@ -1,0 +1,59 @@
+// A request as it came off the wire and the answer to it. Both belong to a connection, which reuses
+// them.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "common/task.h"
+#include "net/memory_budget.h"
+
+namespace stator::net {
+
+enum class Method { kGet, kHead, kPost, kPut, kDelete, kOptions, kOther };
+
+struct Header {
+  std::string_view name;
+  std::string_view value;  // without the white space around it
+};
+
+// True if the two are equal but for the case of ASCII letters.
+bool equals_ignoring_case(std::string_view left, std::string_view right);
+
+// The views point into the connection's buffer and hold until the answer is written.
+struct Request {
+  Method method = Method::kOther;
+  std::string_view path;   // "/", never with scheme and host
+  std::string_view query;  // after the '?', not decoded; may be empty
+  std::vector<Header> headers;
+  std::string body;    // the handler may take it
+  MemoryShare memory;  // what the body holds; a handler that makes it larger asks here first
+
+  // The value of a header, the last one if it is repeated; empty if it is not there.
+  std::string_view header(std::string_view name) const;
+  bool has_header(std::string_view name) const;
+};
+
+struct Response {
+  int status = 200;
+  std::string_view content_type;  // of static storage; empty: no such header
+  std::string headers;            // further headers, each as "Name: value\r\n"
+  std::string body;
+
+  void clear();
+  // `value` must not contain line ends: what comes from a request never does.
+  void add_header(std::string_view name, std::string_view value);
+};
+
+// What answers requests. One object serves all threads of a server.
+class Handler {
+ public:
+  virtual ~Handler() = default;
+  // Fills `response`. Starts on the connection's thread and may end on any. Both arguments live
+  // until the task ended.
+  virtual Task<void> handle(Request& request, Response& response) = 0;
+};
+
+}  // namespace stator::net

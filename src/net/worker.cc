@@ -1,0 +1,115 @@
+#include "net/worker.h"
+
+#include <boost/asio/post.hpp>
+
+#include <algorithm>
+
+#include "common/log.h"
+#include "net/connection.h"
+
+namespace stator::net {
+
+namespace asio = boost::asio;
+
+Worker::Worker(const ServerOptions& options, MemoryBudget& memory, std::function<void()> on_end)
+    : options_(options),
+      memory_(memory),
+      on_end_(std::move(on_end)),
+      guard_(asio::make_work_guard(context_)),
+      timer_(context_) {
+  // A time-out is noticed late by a quarter of the shortest one.
+  const auto shortest =
+      std::min({options.header_timeout, options.idle_timeout, options.transfer_timeout});
+  tick_interval_ =
+      std::clamp(shortest / 4, std::chrono::milliseconds(10), std::chrono::milliseconds(1000));
+}
+
+Worker::~Worker() {
+  join();
+}
+
+void Worker::start(Handler& handler) {
+  handler_ = &handler;
+  running_ = true;
+  thread_ = std::thread([this] { run(); });
+}
+
+void Worker::join() {
+  if (thread_.joinable()) thread_.join();
+}
+
+void Worker::run() {
+  const Executor::Scope scope(this);
+  tick();
+  context_.run();
+  running_.store(false, std::memory_order_release);
+}
+
+void Worker::post(std::coroutine_handle<> handle) {
+  asio::post(context_, [handle] { handle.resume(); });
+}
+
+void Worker::adopt(Socket socket) {
+  count_.fetch_add(1, std::memory_order_relaxed);
+  asio::post(context_, [this, socket = std::move(socket)]() mutable { serve(std::move(socket)); });
+}
+
+void Worker::serve(Socket socket) {
+  if (draining_) {
+    count_.fetch_sub(1, std::memory_order_relaxed);
+    return;
+  }
+  auto* connection = new Connection(*this, std::move(socket));
+  connections_.insert(connection);
+  stator::start(connection->run(), [this, connection](std::exception_ptr error) {
+    if (error) {
+      try {
+        std::rethrow_exception(error);
+      } catch (const std::exception& e) {
+        spdlog::error("a connection ended: {}", e.what());
+      }
+    }
+    end(connection);
+  });
+}
+
+void Worker::end(Connection* connection) {
+  connections_.erase(connection);
+  delete connection;
+  count_.fetch_sub(1, std::memory_order_relaxed);
+  on_end_();
+  end_if_drained();
+}
+
+void Worker::tick() {
+  const SteadyTime now = std::chrono::steady_clock::now();
+  for (Connection* connection : connections_) connection->close_if_late(now);
+  timer_.expires_after(tick_interval_);
+  timer_.async_wait([this](const boost::system::error_code& ec) {
+    if (!ec) tick();
+  });
+}
+
+void Worker::drain() {
+  asio::post(context_, [this] {
+    draining_ = true;
+    for (Connection* connection : connections_) connection->close_if_idle();
+    end_if_drained();
+  });
+}
+
+void Worker::cut_off() {
+  asio::post(context_, [this] {
+    draining_ = true;
+    for (Connection* connection : connections_) connection->close();
+    end_if_drained();
+  });
+}
+
+void Worker::end_if_drained() {
+  if (!draining_ || !connections_.empty()) return;
+  guard_.reset();
+  timer_.cancel();
+}
+
+}  // namespace stator::net

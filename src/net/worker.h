@@ -1,0 +1,81 @@
+// One thread of the server: an event loop, the connections that live on it, and their time-outs.
+// Internal to net.
+#pragma once
+
+#include <boost/asio/executor_work_guard.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/steady_timer.hpp>
+
+#include <atomic>
+#include <chrono>
+#include <functional>
+#include <thread>
+#include <unordered_set>
+
+#include "common/executor.h"
+#include "net/http_date.h"
+#include "net/server.h"
+
+namespace stator::net {
+
+class Connection;
+
+// Without type erasure: the loop is known.
+using Socket =
+    boost::asio::basic_stream_socket<boost::asio::ip::tcp, boost::asio::io_context::executor_type>;
+using SteadyTime = std::chrono::steady_clock::time_point;
+
+// Everything but post(), adopt(), drain(), cut_off() and the counts runs on the worker's own
+// thread.
+class Worker final : public Executor {
+ public:
+  // `on_end` is called after a connection ended.
+  Worker(const ServerOptions& options, MemoryBudget& memory, std::function<void()> on_end);
+  ~Worker() override;
+
+  void start(Handler& handler);
+  void join();
+
+  void post(std::coroutine_handle<> handle) override;
+  // Serves a connection that was accepted for this worker's loop. From any thread.
+  void adopt(Socket socket);
+  // Closes idle connections, lets the others answer; the thread ends after the last one.
+  void drain();
+  // Closes all connections. The thread still ends only after the last request came back from its
+  // handler.
+  void cut_off();
+
+  boost::asio::io_context& context() { return context_; }
+  const ServerOptions& options() const { return options_; }
+  MemoryBudget& memory() { return memory_; }
+  Handler& handler() { return *handler_; }
+  bool is_draining() const { return draining_; }
+  bool is_running() const { return running_.load(std::memory_order_acquire); }
+  size_t connection_count() const { return count_.load(std::memory_order_relaxed); }
+  HttpDate& date() { return date_; }
+
+ private:
+  void run();
+  void serve(Socket socket);
+  void end(Connection* connection);
+  void tick();
+  void end_if_drained();
+
+  const ServerOptions& options_;
+  MemoryBudget& memory_;
+  Handler* handler_ = nullptr;
+  std::function<void()> on_end_;
+  boost::asio::io_context context_{1};
+  boost::asio::executor_work_guard<boost::asio::io_context::executor_type> guard_;
+  boost::asio::steady_timer timer_;
+  std::chrono::milliseconds tick_interval_;
+  std::unordered_set<Connection*> connections_;  // owned
+  std::atomic<size_t> count_{0};
+  std::atomic<bool> running_{false};
+  bool draining_ = false;
+  HttpDate date_;
+  std::thread thread_;
+};
+
+}  // namespace stator::net

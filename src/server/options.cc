@@ -1,0 +1,255 @@
+#include "server/options.h"
+
+#include <fmt/format.h>
+#include <toml++/toml.h>
+#include <CLI/CLI.hpp>
+
+#include <algorithm>
+#include <charconv>
+#include <chrono>
+#include <limits>
+#include <map>
+
+#include "common/log.h"
+#include "server/version.h"
+
+namespace stator::server {
+
+namespace {
+
+constexpr const char* kDefaultDirectory = "stator-data";
+constexpr const char* kAbout =
+    "Stator: the DynamoDB API as a database. Every option is also an environment variable "
+    "(--data-dir: STATOR_DATA_DIR) and a key of the configuration file (data-dir); a flag is "
+    "stronger "
+    "than the environment, the environment than the file.";
+
+// The value is taken, or the error says what would have been right: "must be …".
+using Take = std::function<std::optional<std::string>(Options&, const std::string& value)>;
+
+struct Option {
+  std::string name;        // "data-dir"
+  std::string value_name;  // in the help; empty for a switch
+  std::string help;
+  Take take;
+};
+
+std::optional<uint64_t> parse_number(const std::string& text, uint64_t least, uint64_t most) {
+  uint64_t number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  if (number < least || number > most) return std::nullopt;
+  return number;
+}
+
+// An option that is a number between two bounds.
+Take number(uint64_t least, uint64_t most, std::function<void(Options&, uint64_t)> set) {
+  return [=](Options& options, const std::string& value) -> std::optional<std::string> {
+    const std::optional<uint64_t> number = parse_number(value, least, most);
+    if (!number) return fmt::format("must be a number from {} to {}", least, most);
+    set(options, *number);
+    return std::nullopt;
+  };
+}
+
+Take milliseconds(uint64_t least, std::chrono::milliseconds net::ServerOptions::*field) {
+  return number(least, 86'400'000, [field](Options& options, uint64_t value) {
+    options.net.*field = std::chrono::milliseconds(value);
+  });
+}
+
+std::optional<std::string> take_durability(Options& options, const std::string& value) {
+  if (value == "sync") {
+    options.database.durability = engine::Durability::kSync;
+  } else if (value == "os") {
+    options.database.durability = engine::Durability::kOs;
+  } else {
+    return "must be sync or os";
+  }
+  return std::nullopt;
+}
+
+std::optional<std::string> take_in_memory(Options& options, const std::string& value) {
+  if (value == "true" || value == "1") {
+    options.in_memory = true;
+  } else if (value == "false" || value == "0") {
+    options.in_memory = false;
+  } else {
+    return "must be true or false";
+  }
+  return std::nullopt;
+}
+
+std::optional<std::string> take_account(Options& options, const std::string& value) {
+  const bool digits =
+      std::all_of(value.begin(), value.end(), [](char c) { return c >= '0' && c <= '9'; });
+  if (value.size() != 12 || !digits) return "must have twelve digits";
+  options.database.account = value;
+  return std::nullopt;
+}
+
+std::optional<std::string> take_region(Options& options, const std::string& value) {
+  const bool plain = std::all_of(value.begin(), value.end(), [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-';
+  });
+  if (value.empty() || value.size() > 64 || !plain)
+    return "must be the name of a region, such as us-east-1";
+  options.database.region = value;
+  return std::nullopt;
+}
+
+const std::vector<Option>& table() {
+  static const std::vector<Option> kTable = {
+      {"host", "ADDRESS", "address to listen on (127.0.0.1)",
+       [](Options& options, const std::string& value) -> std::optional<std::string> {
+         if (value.empty()) return "must not be empty";
+         options.net.host = value;
+         return std::nullopt;
+       }},
+      {"port", "PORT", "port to listen on; 0 takes a free one (8000)",
+       number(0, 65'535, [](Options& o, uint64_t v) { o.net.port = static_cast<uint16_t>(v); })},
+      {"data-dir", "DIRECTORY", "where the data is kept (./stator-data)",
+       [](Options& options, const std::string& value) -> std::optional<std::string> {
+         if (value.empty()) return "must not be empty";
+         options.database.directory = value;
+         return std::nullopt;
+       }},
+      {"in-memory", "", "keep nothing: no files, all data is gone at the end", take_in_memory},
+      {"durability", "sync|os",
+       "sync: a write is answered after its flush to disk; os: it survives the process, not the "
+       "machine (sync)",
+       take_durability},
+      {"region", "REGION", "region in ARNs and health texts (us-east-1)", take_region},
+      {"account", "DIGITS", "account in ARNs (000000000000)", take_account},
+      {"threads", "N", "network threads; 0: as many as the hardware has (0)",
+       number(0, 1024, [](Options& o, uint64_t v) { o.net.threads = static_cast<unsigned>(v); })},
+      {"cache-mb", "MB", "block cache (256)",
+       number(1, 1'048'576,
+              [](Options& o, uint64_t v) { o.database.block_cache_bytes = v << 20; })},
+      {"table-delay-ms", "MS", "how long CREATING, UPDATING and DELETING last (0)",
+       number(0, 86'400'000,
+              [](Options& o, uint64_t v) { o.database.table_delay_ms = static_cast<int64_t>(v); })},
+      {"max-connections", "N", "connections open at a time (10000)",
+       number(1, 1'000'000, [](Options& o, uint64_t v) { o.net.max_connections = v; })},
+      {"request-memory-mb", "MB", "large requests and answers not yet taken, all together (1024)",
+       number(16, 1'048'576, [](Options& o, uint64_t v) { o.net.memory_limit_bytes = v << 20; })},
+      {"header-timeout-ms", "MS", "for a request's header to arrive (10000)",
+       milliseconds(10, &net::ServerOptions::header_timeout)},
+      {"idle-timeout-ms", "MS", "between two requests of a connection (300000)",
+       milliseconds(10, &net::ServerOptions::idle_timeout)},
+      {"transfer-timeout-ms", "MS", "for a body to arrive or an answer to be taken (30000)",
+       milliseconds(10, &net::ServerOptions::transfer_timeout)},
+      {"drain-timeout-ms", "MS", "for requests under way when the server is told to end (10000)",
+       milliseconds(0, &net::ServerOptions::drain_timeout)},
+      {"log-level", "LEVEL", "trace, debug, info, warn, error or off (info)",
+       [](Options& options, const std::string& value) -> std::optional<std::string> {
+         if (!parse_log_level(value)) return "must be trace, debug, info, warn, error or off";
+         options.log_level = value;
+         return std::nullopt;
+       }},
+  };
+  return kTable;
+}
+
+// `source` is how the user wrote the option: "--port", "STATOR_PORT", "port in stator.toml".
+void take(const Option& option, const std::string& source, const std::string& value,
+          Options& options) {
+  const std::optional<std::string> error = option.take(options, value);
+  if (error) throw OptionsError(fmt::format("{} {}, not '{}'", source, *error, value));
+}
+
+std::string environment_name(const std::string& option) {
+  std::string name = "STATOR_" + option;
+  for (char& c : name) {
+    if (c == '-') c = '_';
+    if (c >= 'a' && c <= 'z') c = static_cast<char>(c - ('a' - 'A'));
+  }
+  return name;
+}
+
+// A value of the file as it would be written in a flag; nothing for a table or a list.
+std::optional<std::string> plain_text(const toml::node& node) {
+  if (const auto text = node.value_exact<std::string>()) return *text;
+  if (const auto integer = node.value_exact<int64_t>()) return std::to_string(*integer);
+  if (const auto boolean = node.value_exact<bool>()) return *boolean ? "true" : "false";
+  return std::nullopt;
+}
+
+void read_file(const std::string& path, Options& options) {
+  toml::table file;
+  try {
+    file = toml::parse_file(path);
+  } catch (const toml::parse_error& e) {
+    const auto line = e.source().begin.line;
+    throw OptionsError(line == 0 ? fmt::format("cannot read {}: {}", path, e.description())
+                                 : fmt::format("{}:{}: {}", path, line, e.description()));
+  }
+  std::string unknown;
+  for (const auto& [key, node] : file) {
+    const std::string name(key.str());
+    const auto option = std::find_if(table().begin(), table().end(), [&](const Option& candidate) {
+      return candidate.name == name;
+    });
+    if (option == table().end()) {
+      unknown += (unknown.empty() ? "" : ", ") + name;
+      continue;
+    }
+    const std::string source = fmt::format("{} in {}", name, path);
+    const std::optional<std::string> value = plain_text(node);
+    if (!value) throw OptionsError(source + " must be a text, a whole number or true or false");
+    take(*option, source, *value, options);
+  }
+  if (!unknown.empty()) throw OptionsError(fmt::format("unknown key in {}: {}", path, unknown));
+}
+
+}  // namespace
+
+ParsedOptions parse_options(const std::vector<std::string>& arguments,
+                            const Environment& environment) {
+  CLI::App app(kAbout, "stator");
+  app.set_version_flag("--version", fmt::format("Stator {}", kVersion));
+  std::string config;
+  app.add_option("--config", config, "configuration file (TOML)")->type_name("FILE");
+  std::map<std::string, std::string> flags;
+  for (const Option& option : table()) {
+    if (option.value_name.empty()) {
+      app.add_flag("--" + option.name + "{true}", flags[option.name], option.help);
+    } else {
+      app.add_option("--" + option.name, flags[option.name], option.help)
+          ->type_name(option.value_name);
+    }
+  }
+  ParsedOptions result;
+  try {
+    app.parse(std::vector<std::string>(arguments.rbegin(), arguments.rend()));
+  } catch (const CLI::CallForHelp&) {
+    result.print = app.help();
+    return result;
+  } catch (const CLI::CallForVersion&) {
+    result.print = fmt::format("Stator {}\n", kVersion);
+    return result;
+  } catch (const CLI::ParseError& e) {
+    std::string text = e.what();
+    std::replace(text.begin(), text.end(), '\n', ' ');
+    throw OptionsError(text);
+  }
+
+  Options& options = result.options;
+  options.database.directory = kDefaultDirectory;
+  if (app.count("--config") == 0) config = environment("STATOR_CONFIG").value_or("");
+  if (!config.empty()) read_file(config, options);
+  for (const Option& option : table()) {
+    const std::string name = environment_name(option.name);
+    if (const std::optional<std::string> value = environment(name)) {
+      take(option, name, *value, options);
+    }
+  }
+  for (const Option& option : table()) {
+    if (app.count("--" + option.name) == 0) continue;
+    take(option, "--" + option.name, flags[option.name], options);
+  }
+  if (options.in_memory) options.database.durability = engine::Durability::kMemory;
+  return result;
+}
+
+}  // namespace stator::server

@@ -1,0 +1,115 @@
+#include "store/change.h"
+
+#include <algorithm>
+
+#include "capacity/units.h"
+#include "model/key_codec.h"
+
+namespace stator::store {
+
+namespace {
+
+struct Counts {
+  int64_t items = 0;
+  int64_t bytes = 0;
+};
+
+void add_counts(model::TableNumber table, model::IndexNumber index, const Counts& counts, engine::Batch& batch) {
+  if (counts.items != 0) batch.add(model::counter_key(table, index, 'c'), counts.items);
+  if (counts.bytes != 0) batch.add(model::counter_key(table, index, 'b'), counts.bytes);
+}
+
+std::string encode(const model::Item& item, size_t size_bytes, int64_t now_us) {
+  return model::encode_record(item, {.size_bytes = size_bytes, .written_us = now_us, .origin = model::Origin::kClient});
+}
+
+// What an index holds of an image; `projected` keeps it where that is not the whole item.
+Image entry_of(const model::Index& index, const Image& image, model::Item& projected) {
+  if (index.projects_all()) return image;
+  projected = project_entry(index, *image.item);
+  return {&projected, model::size_bytes(projected)};
+}
+
+// Writes the change of one index. Returns its units.
+double write_index_change(const model::TableSchema& table, const model::Index& index, const std::optional<Image>& old,
+                          const std::optional<Image>& fresh, int64_t now_us, engine::Batch& batch,
+                          int64_t& collection_bytes) {
+  const auto old_key = old ? model::index_entry_key(table, index, *old->item) : std::nullopt;
+  const auto new_key = fresh ? model::index_entry_key(table, index, *fresh->item) : std::nullopt;
+  if (!old_key && !new_key) return 0;
+  Counts counts;
+  double units = 0;
+  model::Item old_projected;
+  model::Item new_projected;
+  const Image old_entry = old_key ? entry_of(index, *old, old_projected) : Image{};
+  const Image new_entry = new_key ? entry_of(index, *fresh, new_projected) : Image{};
+  if (old_key && new_key && *old_key == *new_key) {
+    if (*old_entry.item == *new_entry.item) return 0;
+    batch.put(*new_key, encode(*new_entry.item, new_entry.size_bytes, now_us));
+    counts.bytes = static_cast<int64_t>(new_entry.size_bytes) - static_cast<int64_t>(old_entry.size_bytes);
+    units = capacity::write_units(std::max(old_entry.size_bytes, new_entry.size_bytes));
+  } else {
+    if (old_key) {
+      batch.erase(*old_key);
+      counts.items -= 1;
+      counts.bytes -= static_cast<int64_t>(old_entry.size_bytes);
+      units += capacity::write_units(old_entry.size_bytes);
+    }
+    if (new_key) {
+      batch.put(*new_key, encode(*new_entry.item, new_entry.size_bytes, now_us));
+      counts.items += 1;
+      counts.bytes += static_cast<int64_t>(new_entry.size_bytes);
+      units += capacity::write_units(new_entry.size_bytes);
+    }
+  }
+  if (!index.global) collection_bytes += counts.bytes;
+  add_counts(table.number, index.number, counts, batch);
+  return units;
+}
+
+}  // namespace
+
+bool needs_old_item(const model::TableSchema& table) { return !table.indexes.empty(); }
+
+model::Item project_entry(const model::Index& index, const model::Item& item) {
+  if (index.projects_all()) return item;
+  model::Item entry;
+  entry.reserve(index.projected.size());
+  for (const std::string& name : index.projected) {
+    if (const model::Value* value = item.find(name)) entry.append_sorted(name, *value);
+  }
+  return entry;
+}
+
+WriteUnits write_change(const model::TableSchema& table, const std::optional<Image>& old,
+                        const std::optional<Image>& fresh, const std::string& item_key, int64_t now_us,
+                        engine::Batch& batch) {
+  WriteUnits units;
+  const size_t old_size = old ? old->size_bytes : 0;
+  const size_t new_size = fresh ? fresh->size_bytes : 0;
+  units.table = capacity::write_units(std::max(old_size, new_size));
+  units.indexes.assign(table.indexes.size(), 0);
+  if (!old && !fresh) return units;
+
+  if (fresh) {
+    batch.put(item_key, encode(*fresh->item, new_size, now_us));
+  } else {
+    batch.erase(item_key);
+  }
+  Counts counts;
+  counts.items = (fresh ? 1 : 0) - (old ? 1 : 0);
+  counts.bytes = static_cast<int64_t>(new_size) - static_cast<int64_t>(old_size);
+  add_counts(table.number, 0, counts, batch);
+
+  int64_t collection_bytes = counts.bytes;
+  for (size_t i = 0; i < table.indexes.size(); ++i) {
+    units.indexes[i] = write_index_change(table, table.indexes[i], old, fresh, now_us, batch, collection_bytes);
+  }
+  if (table.has_local_index() && collection_bytes != 0) {
+    const model::Item& item = fresh ? *fresh->item : *old->item;
+    batch.add(model::collection_key(table.number, *item.find(table.key.partition[0].name)), collection_bytes);
+  }
+  return units;
+}
+
+}  // namespace stator::store

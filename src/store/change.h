@@ -1,0 +1,32 @@
+// The one function that turns (old image, new image, table) into what is written, for every writer.
+#pragma once
+
+#include <optional>
+
+#include "engine/engine.h"
+#include "model/codec.h"
+#include "model/schema.h"
+#include "model/value.h"
+#include "store/store.h"
+
+namespace stator::store {
+
+// An item as it was or will be. `item` is null where only its size was needed (see needs_old_item).
+struct Image {
+  const model::Item* item = nullptr;
+  size_t size_bytes = 0;
+};
+
+// Whether write_change has to see the attributes of the old image of an item of this table.
+bool needs_old_item(const model::TableSchema& table);
+
+// Appends to `batch` what changes `old` into `fresh` (either may be absent): the item, its index entries, the counters.
+// Returns the units that it costs.
+WriteUnits write_change(const model::TableSchema& table, const std::optional<Image>& old,
+                        const std::optional<Image>& fresh, const std::string& item_key, int64_t now_us,
+                        engine::Batch& batch);
+
+// The part of an item that an index holds.
+model::Item project_entry(const model::Index& index, const model::Item& item);
+
+}  // namespace stator::store

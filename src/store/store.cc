@@ -1,0 +1,390 @@
+#include "store/store.h"
+
+#include <algorithm>
+
+#include "capacity/units.h"
+#include "common/bytes.h"
+#include "model/key_codec.h"
+#include "store/change.h"
+
+namespace stator::store {
+
+namespace {
+
+constexpr int kMaxAttempts = 64;      // of a change that meets conflicts or a schema change
+constexpr int kMaxViews = 64;         // of a read whose view expires
+constexpr size_t kFirstChunkRows = 64;
+constexpr size_t kChunkRows = 512;
+constexpr size_t kChunkBytes = 256 * 1024;
+
+[[noreturn]] void throw_table_gone() {
+  throw ApiError("ResourceNotFoundException", "Requested resource not found");
+}
+
+[[noreturn]] void throw_engine_failed(const std::string& detail) { throw engine::EngineError(detail); }
+
+int64_t counter_value(const std::optional<std::string>& stored) {
+  if (!stored || stored->size() != 8) return 0;
+  uint64_t value = 0;
+  for (size_t i = 8; i-- > 0;) value = (value << 8) | static_cast<unsigned char>((*stored)[i]);
+  return static_cast<int64_t>(value);
+}
+
+bool is_current(const engine::Held& held, size_t guard, const model::TableSchema& schema) {
+  const auto& version = held.shared(guard);
+  return version && *version == catalog::encode_schema_version(schema.version);
+}
+
+// What the body of a change makes of one write. Runs under the item's latch, perhaps several times.
+void run_write(const Write& write, const std::string& key, const std::optional<std::string>& record, int64_t now_us,
+               engine::Batch& batch, WriteResult& result) {
+  const model::TableSchema& schema = *write.table->schema;
+  std::optional<Image> old;
+  std::optional<model::Item> old_item;
+  if (record) {
+    std::string_view encoded = *record;
+    const model::RecordHeader header = model::read_header(encoded);
+    const bool decode = write.condition || write.want_old || write.kind == Write::Kind::kUpdate || needs_old_item(schema);
+    if (decode) old_item = model::decode_item(encoded);
+    old = Image{old_item ? &*old_item : nullptr, header.size_bytes};
+  }
+  result.size_bytes = old ? old->size_bytes : 0;
+  result.units.table = capacity::write_units(result.size_bytes);
+  result.units.indexes.assign(schema.indexes.size(), 0);
+  if (write.presence == Write::Presence::kMustExist && !old) {
+    result.kind = WriteResult::Kind::kMissing;
+    return;
+  }
+  if (write.presence == Write::Presence::kMustNotExist && old) {
+    result.kind = WriteResult::Kind::kDuplicate;
+    result.old_item = std::move(old_item);
+    return;
+  }
+  static const model::Item kNoItem;
+  if (write.condition && !expr::evaluate(*write.condition, old_item ? *old_item : kNoItem)) {
+    result.kind = WriteResult::Kind::kConditionFailed;
+    result.old_item = std::move(old_item);
+    return;
+  }
+  switch (write.kind) {
+    case Write::Kind::kCheck:
+      return;
+    case Write::Kind::kPut: {
+      const Image fresh{&write.item, write.item_size_bytes};
+      result.units = write_change(schema, old, fresh, key, now_us, batch);
+      result.size_bytes = fresh.size_bytes;
+      break;
+    }
+    case Write::Kind::kDelete:
+      result.units = write_change(schema, old, std::nullopt, key, now_us, batch);
+      break;
+    case Write::Kind::kUpdate: {
+      std::optional<model::Item> updated = write.update.apply(old_item ? &*old_item : nullptr, write.item);
+      if (!updated) break;
+      write.update.check_updated_index_keys(*updated, schema);
+      const size_t size = model::size_bytes(*updated);
+      if (size > kMaxItemBytes) invalid("Item size to update has exceeded the maximum allowed size");
+      const Image fresh{&*updated, size};
+      result.units = write_change(schema, old, fresh, key, now_us, batch);
+      result.size_bytes = size;
+      if (write.want_new) result.new_item = std::move(updated);
+      break;
+    }
+  }
+  if (write.want_old) result.old_item = std::move(old_item);
+}
+
+// A collection (all items of one partition key in table and local indexes) holds at most 10 GB.
+void check_collection(const Write& write, const WriteResult& result) {
+  if (write.kind != Write::Kind::kPut && write.kind != Write::Kind::kUpdate) return;
+  if (result.collection_bytes < kMaxCollectionBytes) return;
+  throw ApiError("ItemCollectionSizeLimitExceededException", "Collection size exceeded.");
+}
+
+const model::Value& partition_value(const Write& write) {
+  return *write.item.find(write.table->schema->key.partition[0].name);
+}
+
+// Looks the table up again after its schema changed under a write.
+void refresh(catalog::Catalog& catalog, catalog::TablePtr& table, int64_t now_ms) {
+  const auto found = catalog.find(table->name());
+  if (!found || found->schema->number != table->schema->number) throw_table_gone();
+  const auto state = found->state(now_ms);
+  if (state == catalog::TableState::kDeleting || state == catalog::TableState::kGone) throw_table_gone();
+  table = found;
+}
+
+std::string_view kind_noun(engine::ChangeKind kind) {
+  return kind == engine::ChangeKind::kTransaction ? "transaction" : "write";
+}
+
+}  // namespace
+
+Store::Store(engine::Engine& engine, catalog::Catalog& catalog, const Clock& clock)
+    : engine_(engine), catalog_(catalog), clock_(clock) {}
+
+Task<std::optional<std::string>> Store::get(catalog::TablePtr table, model::Item key) {
+  const std::string engine_key = model::item_key(*table->schema, key);
+  for (int attempt = 0;; ++attempt) {
+    const auto view = engine_.view();
+    try {
+      co_return co_await view->get(engine_key);
+    } catch (const engine::ViewExpired&) {
+      if (attempt >= kMaxViews) throw;
+    }
+  }
+}
+
+Task<std::vector<std::optional<std::string>>> Store::get_many(std::vector<Key> keys) {
+  std::vector<std::string> engine_keys;
+  engine_keys.reserve(keys.size());
+  for (const Key& key : keys) engine_keys.push_back(model::item_key(*key.table->schema, key.key));
+  for (int attempt = 0;; ++attempt) {
+    const auto view = engine_.view();
+    try {
+      co_return co_await view->get_many(engine_keys);
+    } catch (const engine::ViewExpired&) {
+      if (attempt >= kMaxViews) throw;
+    }
+  }
+}
+
+Task<PageEnd> Store::read(ReadPlan plan, std::function<void(const Found&)> visit) {
+  PageEnd end;
+  engine::Range range = plan.range;
+  auto view = engine_.view();
+  int views = 0;
+  size_t chunk_rows = kFirstChunkRows;
+  while (range.begin < range.end) {
+    engine::ScanLimit limit;
+    limit.rows = plan.limit ? std::min(chunk_rows, *plan.limit - end.scanned) : chunk_rows;
+    limit.bytes = kChunkBytes;
+    chunk_rows = kChunkRows;
+    engine::Rows rows;
+    bool expired = false;
+    try {
+      rows = co_await view->scan(range, plan.direction, limit);
+    } catch (const engine::ViewExpired&) {
+      if (++views > kMaxViews) throw;
+      expired = true;
+    }
+    if (expired) {
+      view = engine_.view();
+      continue;
+    }
+    for (size_t i = 0; i < rows.size(); ++i) {
+      std::string_view encoded = rows.value(i);
+      const model::RecordHeader header = model::read_header(encoded);
+      std::optional<std::string> fetched;
+      if (plan.fetch_items) {
+        const std::string item_key = model::item_key(*plan.table->schema, model::decode_item(encoded));
+        for (bool done = false; !done;) {
+          try {
+            fetched = co_await view->get(item_key);
+            done = true;
+          } catch (const engine::ViewExpired&) {
+            if (++views > kMaxViews) throw;
+          }
+          if (!done) view = engine_.view();
+        }
+        if (!fetched) continue;  // deleted between two views of one page
+        encoded = *fetched;
+        const model::RecordHeader item_header = model::read_header(encoded);
+        end.fetch_units += capacity::read_units(item_header.size_bytes, true);
+      }
+      visit({encoded, header.size_bytes});
+      end.scanned += 1;
+      end.size_bytes += header.size_bytes;
+      const bool full = end.size_bytes >= kMaxPageBytes || (plan.limit && end.scanned >= *plan.limit);
+      if (full) {
+        end.last_key = rows.key(i);
+        end.last_record = rows.value(i);
+        end.more = true;
+        co_return end;
+      }
+    }
+    if (rows.empty() || !rows.more()) break;
+    const std::string_view last = rows.key(rows.size() - 1);
+    if (plan.direction == engine::Direction::kForward) {
+      range.begin.assign(last);
+      range.begin.push_back('\0');
+    } else {
+      range.end.assign(last);
+    }
+  }
+  co_return end;
+}
+
+Task<WriteResult> Store::write(Write write) {
+  for (int attempt = 0;; ++attempt) {
+    const model::TableSchema& schema = *write.table->schema;
+    const std::string key = model::item_key(schema, write.item);
+    const bool counts_collection = schema.has_local_index();
+    const int64_t now_us = clock_.now_us();
+    WriteResult result;
+    bool stale = false;
+    engine::Mutation mutation;
+    mutation.kind = engine::ChangeKind::kSingle;
+    mutation.shared.push_back(catalog::schema_guard_key(schema.number));
+    if (counts_collection) mutation.shared.push_back(model::collection_key(schema.number, partition_value(write)));
+    mutation.exclusive.push_back(key);
+    mutation.body = [&](const engine::Held& held, engine::Batch& batch) {
+      result = WriteResult();
+      stale = !is_current(held, 0, schema);
+      if (stale) return;
+      if (counts_collection) {
+        result.collection_bytes = counter_value(held.shared(1));
+        check_collection(write, result);
+      }
+      const int64_t collection_bytes = result.collection_bytes;
+      run_write(write, key, held.exclusive(0), now_us, batch, result);
+      result.collection_bytes = collection_bytes;
+    };
+    auto pending = engine_.mutate(std::move(mutation));
+    const engine::Outcome outcome = co_await pending;
+    if (outcome.committed() && !stale) co_return result;
+    if (outcome.kind == engine::Outcome::Kind::kFailed) throw_engine_failed(outcome.detail);
+    if (attempt >= kMaxAttempts || outcome.kind == engine::Outcome::Kind::kTimedOut) {
+      if (outcome.kind == engine::Outcome::Kind::kConflict && outcome.holder == engine::ChangeKind::kTransaction) {
+        throw ApiError("TransactionConflictException", "Transaction is ongoing for the item");
+      }
+      throw_engine_failed(std::string("the item stayed busy with another ") + std::string(kind_noun(outcome.holder)));
+    }
+    if (stale) refresh(catalog_, write.table, clock_.now_ms());
+  }
+}
+
+Task<TransactionResult> Store::transact(std::vector<Write> writes, std::optional<Companion> companion) {
+  for (int attempt = 0;; ++attempt) {
+    TransactionResult outcome_of;
+    engine::Mutation mutation;
+    mutation.kind = engine::ChangeKind::kTransaction;
+    // Guards are shared by the writes of one table; collection sizes follow, one for each write that has one.
+    std::vector<size_t> guard_of(writes.size());
+    std::vector<size_t> collection_of(writes.size(), SIZE_MAX);
+    const auto share = [&](std::string key) {
+      const auto at = std::find(mutation.shared.begin(), mutation.shared.end(), key);
+      if (at != mutation.shared.end()) return static_cast<size_t>(at - mutation.shared.begin());
+      mutation.shared.push_back(std::move(key));
+      return mutation.shared.size() - 1;
+    };
+    for (size_t i = 0; i < writes.size(); ++i) {
+      const model::TableSchema& schema = *writes[i].table->schema;
+      guard_of[i] = share(catalog::schema_guard_key(schema.number));
+      if (schema.has_local_index()) {
+        collection_of[i] = share(model::collection_key(schema.number, partition_value(writes[i])));
+      }
+      mutation.exclusive.push_back(model::item_key(schema, writes[i].item));
+    }
+    const std::vector<std::string> keys = mutation.exclusive;
+    if (companion) mutation.exclusive.push_back(companion->key);
+    const int64_t now_us = clock_.now_us();
+    bool stale = false;
+    mutation.body = [&](const engine::Held& held, engine::Batch& batch) {
+      outcome_of = TransactionResult();
+      outcome_of.results.resize(writes.size());
+      stale = false;
+      for (size_t i = 0; i < writes.size(); ++i) stale = stale || !is_current(held, guard_of[i], *writes[i].table->schema);
+      if (stale) return;
+      if (companion && !companion->inspect(held.exclusive(keys.size()))) {
+        outcome_of.kind = TransactionResult::Kind::kRefused;
+        return;
+      }
+      bool cancelled = false;
+      for (size_t i = 0; i < writes.size(); ++i) {
+        WriteResult& result = outcome_of.results[i];
+        try {
+          if (collection_of[i] != SIZE_MAX) {
+            result.collection_bytes = counter_value(held.shared(collection_of[i]));
+            check_collection(writes[i], result);
+          }
+          const int64_t collection_bytes = result.collection_bytes;
+          run_write(writes[i], keys[i], held.exclusive(i), now_us, batch, result);
+          result.collection_bytes = collection_bytes;
+        } catch (const ApiError& error) {
+          result.error = error;
+        }
+        cancelled = cancelled || !result.done();
+      }
+      if (cancelled) {
+        outcome_of.kind = TransactionResult::Kind::kCancelled;
+        batch.clear();
+        return;
+      }
+      if (companion) companion->finish(outcome_of.results, batch);
+    };
+    auto pending = engine_.mutate(std::move(mutation));
+    const engine::Outcome outcome = co_await pending;
+    if (outcome.committed() && !stale) co_return outcome_of;
+    if (outcome.kind == engine::Outcome::Kind::kFailed) throw_engine_failed(outcome.detail);
+    if (attempt >= kMaxAttempts || outcome.kind == engine::Outcome::Kind::kTimedOut) {
+      outcome_of.kind = TransactionResult::Kind::kConflict;
+      co_return outcome_of;
+    }
+    if (stale) {
+      for (Write& write : writes) refresh(catalog_, write.table, clock_.now_ms());
+    }
+  }
+}
+
+Task<std::vector<Store::Size>> Store::sizes(const model::TableSchema& table) {
+  std::vector<std::string> keys;
+  const auto add = [&](model::IndexNumber index) {
+    keys.push_back(model::counter_key(table.number, index, 'c'));
+    keys.push_back(model::counter_key(table.number, index, 'b'));
+  };
+  add(0);
+  for (const model::Index& index : table.indexes) add(index.number);
+  for (int attempt = 0;; ++attempt) {
+    const auto view = engine_.view();
+    try {
+      const auto values = co_await view->get_many(keys);
+      std::vector<Size> sizes;
+      for (size_t i = 0; i < values.size(); i += 2) sizes.push_back({counter_value(values[i]), counter_value(values[i + 1])});
+      co_return sizes;
+    } catch (const engine::ViewExpired&) {
+      if (attempt >= kMaxViews) throw;
+    }
+  }
+}
+
+Task<void> Store::erase_table(model::TableNumber table) {
+  const std::string prefix = model::table_prefix(table);
+  const engine::Range range{prefix, prefix_end(prefix)};
+  for (int attempt = 0;; ++attempt) {
+    engine::Mutation mutation;
+    mutation.exclusive.push_back(catalog::schema_guard_key(table));
+    mutation.body = [&](const engine::Held&, engine::Batch& batch) { batch.erase_range(range); };
+    auto pending = engine_.mutate(std::move(mutation));
+    const engine::Outcome outcome = co_await pending;
+    if (outcome.committed()) break;
+    if (outcome.kind == engine::Outcome::Kind::kFailed || attempt >= kMaxAttempts) throw_engine_failed(outcome.detail);
+  }
+  engine_.reclaim(range);
+}
+
+void check_index_keys(const model::TableSchema& table, const model::Item& item) {
+  for (const model::Index& index : table.indexes) {
+    for (size_t i = 0; i < index.key.size(); ++i) {
+      const model::KeyAttribute& attribute = index.key.at(i);
+      if (table.key.position(attribute.name)) continue;
+      const model::Value* value = item.find(attribute.name);
+      if (value == nullptr) continue;
+      if (value->type() != model::value_type(attribute.type)) {
+        invalid("One or more parameter values were invalid: Type mismatch for Index Key " + attribute.name +
+                " Expected: " + std::string(model::key_type_name(attribute.type)) +
+                " Actual: " + std::string(model::type_name(value->type())) + " IndexName: " + index.name);
+      }
+      const bool empty_string = value->is(model::Type::kString) && value->as_string().empty();
+      const bool empty_binary = value->is(model::Type::kBinary) && value->as_binary().empty();
+      if (empty_string || empty_binary) {
+        invalid("One or more parameter values are not valid. A value specified for a secondary index key is not "
+                "supported. The AttributeValue for a key attribute cannot contain an empty " +
+                std::string(empty_string ? "string" : "binary") + " value. IndexName: " + index.name +
+                ", IndexKey: " + attribute.name);
+      }
+    }
+  }
+}
+
+}  // namespace stator::store

@@ -1,0 +1,207 @@
+"""Kills the server while it is written to, starts it again, and looks for what it had acknowledged.
+
+Every writer has keys of its own and knows what each must hold: what was last acknowledged or, for the one request that
+the kill interrupted, either what was before or what it asked for. STATOR_CRASH_ROUNDS and STATOR_CRASH_SEED repeat or
+prolong a run.
+"""
+
+import http.client
+import os
+import random
+import threading
+import time
+
+import pytest
+from stator_process import StatorProcess
+from wire_client import WireClient
+
+ROUNDS = int(os.environ.get("STATOR_CRASH_ROUNDS", "5"))
+SEED = int(os.environ.get("STATOR_CRASH_SEED", str(int(time.time()))))
+WRITERS = 6
+KEYS_OF_A_WRITER = 40
+MIN_ROUND_S, MAX_ROUND_S = 0.1, 0.8
+
+TABLE = {
+    "TableName": "Crash",
+    "KeySchema": [{"AttributeName": "PK", "KeyType": "HASH"}, {"AttributeName": "SK", "KeyType": "RANGE"}],
+    "AttributeDefinitions": [
+        {"AttributeName": "PK", "AttributeType": "S"},
+        {"AttributeName": "SK", "AttributeType": "S"},
+        {"AttributeName": "group", "AttributeType": "S"},
+    ],
+    "GlobalSecondaryIndexes": [{
+        "IndexName": "ByGroup",
+        "KeySchema": [{"AttributeName": "group", "KeyType": "HASH"}],
+        "Projection": {"ProjectionType": "ALL"},
+    }],
+    "BillingMode": "PAY_PER_REQUEST",
+}
+COUNTER = {"PK": {"S": "counter"}, "SK": {"S": "counter"}}
+
+
+class Writer:
+    """Writes to its own keys and to the counter that all share, until the connection breaks."""
+
+    def __init__(self, name, seed):
+        self.name = name
+        self.random = random.Random(seed)
+        self.acknowledged = {}  # sort key -> version; absent means no item
+        self.interrupted = {}   # what the request under way would have made of its keys
+        self.version = 0
+        self.counted = 0
+        self.counting = False
+        self.writes = 0
+
+    def _key(self, sort_key):
+        return {"PK": {"S": self.name}, "SK": {"S": sort_key}}
+
+    def _item(self, sort_key, version):
+        return {
+            **self._key(sort_key),
+            "version": {"N": str(version)},
+            "group": {"S": f"{self.name}-{version % 3}"},
+            "filler": {"S": "x" * self.random.choice((1, 100, 5000))},
+        }
+
+    def _put(self, sort_key, version):
+        return "PutItem", {"TableName": "Crash", "Item": self._item(sort_key, version)}, {sort_key: version}
+
+    def _update(self, sort_key, version):
+        return "UpdateItem", {
+            "TableName": "Crash", "Key": self._key(sort_key), "UpdateExpression": "SET version = :v, #g = :g",
+            "ExpressionAttributeNames": {"#g": "group"},
+            "ExpressionAttributeValues": {
+                ":v": {"N": str(version)}, ":g": {"S": f"{self.name}-{version % 3}"}},
+        }, {sort_key: version}
+
+    def _delete(self, sort_key, _):
+        return "DeleteItem", {"TableName": "Crash", "Key": self._key(sort_key)}, {sort_key: None}
+
+    def _transact(self, sort_key, version):
+        # All or nothing: the two always hold the same version.
+        names = (f"pair-{sort_key}-a", f"pair-{sort_key}-b")
+        puts = [{"Put": {"TableName": "Crash", "Item": self._item(name, version)}} for name in names]
+        return "TransactWriteItems", {"TransactItems": puts}, {name: version for name in names}
+
+    def run(self, port):
+        client = WireClient(port)
+        try:
+            while True:
+                self._write_once(client)
+        except (OSError, http.client.HTTPException):
+            pass  # The kill.
+        finally:
+            client.close()
+
+    def _write_once(self, client):
+        self.version += 1
+        sort_key = str(self.random.randrange(KEYS_OF_A_WRITER))
+        make = self.random.choice((self._put, self._put, self._update, self._delete, self._transact))
+        operation, request, self.interrupted = make(sort_key, self.version)
+        client.expect(operation, request)
+        self.acknowledged.update(self.interrupted)
+        self.interrupted = {}
+        self.writes += 1
+
+        self.counting = True
+        client.expect("UpdateItem", {
+            "TableName": "Crash", "Key": COUNTER, "UpdateExpression": "ADD n :one",
+            "ExpressionAttributeValues": {":one": {"N": "1"}}})
+        self.counted += 1
+        self.counting = False
+
+    def check(self, found):
+        """Compares with what the restarted server holds, and takes over what the interrupted request did."""
+        for sort_key in set(self.acknowledged) | set(self.interrupted) | set(found):
+            wanted = self.acknowledged.get(sort_key)
+            allowed = {wanted, self.interrupted.get(sort_key, wanted)}
+            assert found.get(sort_key) in allowed, (
+                f"{self.name}/{sort_key}: acknowledged {wanted}, interrupted {self.interrupted}, "
+                f"found {found.get(sort_key)}")
+        for sort_key, version in found.items():
+            if sort_key.startswith("pair-") and sort_key.endswith("-a"):
+                assert found.get(sort_key[:-1] + "b") == version, f"half a transaction: {self.name}/{sort_key}"
+        self.acknowledged = found
+        self.interrupted = {}
+
+
+def scan(client, **more):
+    items, start = [], {}
+    while True:
+        answer = client.expect("Scan", {"TableName": "Crash", **more, **start})
+        items += answer["Items"]
+        if "LastEvaluatedKey" not in answer:
+            return items
+        start = {"ExclusiveStartKey": answer["LastEvaluatedKey"]}
+
+
+def check_all(client, writers, count_before):
+    """Returns the counter. Checks every item, that the index holds the same, and the counter's bounds."""
+    items = scan(client, ConsistentRead=True)
+    by_writer = {writer.name: {} for writer in writers}
+    count = 0
+    for item in items:
+        if item["PK"] == COUNTER["PK"]:
+            count = int(item["n"]["N"])
+        else:
+            by_writer[item["PK"]["S"]][item["SK"]["S"]] = int(item["version"]["N"])
+    for writer in writers:
+        writer.check(by_writer[writer.name])
+
+    def order(item):
+        return item["PK"]["S"], item["SK"]["S"]
+
+    in_table = sorted((item for item in items if "group" in item), key=order)
+    assert sorted(scan(client, IndexName="ByGroup"), key=order) == in_table
+
+    acknowledged = count_before + sum(writer.counted for writer in writers)
+    assert acknowledged <= count <= acknowledged + sum(writer.counting for writer in writers)
+    for writer in writers:
+        writer.counted, writer.counting = 0, False
+    return count
+
+
+def write_until_killed(server, writers, duration_s):
+    threads = [threading.Thread(target=writer.run, args=(server.port,), daemon=True) for writer in writers]
+    for thread in threads:
+        thread.start()
+    # Not a wait for something to happen: the moment of the kill is what the test draws at random.
+    time.sleep(duration_s)
+    server.kill()
+    for thread in threads:
+        thread.join(30)
+        assert not thread.is_alive()
+
+
+def test_no_acknowledged_write_is_lost(tmp_path):
+    print(f"STATOR_CRASH_SEED={SEED}")
+    chance = random.Random(SEED)
+    arguments = ("--data-dir", str(tmp_path / "data"), "--durability", "sync")
+    writers = [Writer(f"writer{i}", chance.random()) for i in range(WRITERS)]
+    count = 0
+
+    server = StatorProcess(*arguments)
+    try:
+        WireClient(server.port).expect("CreateTable", TABLE)
+        for _ in range(ROUNDS):
+            write_until_killed(server, writers, chance.uniform(MIN_ROUND_S, MAX_ROUND_S))
+            server = StatorProcess(*arguments)
+            client = WireClient(server.port)
+            count = check_all(client, writers, count)
+            client.close()
+        assert sum(writer.writes for writer in writers) > ROUNDS * WRITERS, "too few writes to mean anything"
+        assert server.stop() == 0
+
+        # What a clean end leaves must be the same as what it found.
+        server = StatorProcess(*arguments)
+        client = WireClient(server.port)
+        check_all(client, writers, count)
+        client.close()
+    finally:
+        server.kill()
+
+
+def test_a_directory_has_one_server(tmp_path):
+    with StatorProcess("--data-dir", str(tmp_path / "data")):
+        with pytest.raises(RuntimeError, match="no ready line"):
+            StatorProcess("--data-dir", str(tmp_path / "data"))

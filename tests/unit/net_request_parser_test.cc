@@ -1,0 +1,125 @@
+#include "net/request_parser.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+namespace stator::net {
+namespace {
+
+using State = RequestParser::State;
+
+// Feeds `wire` as it would arrive in pieces of `step` bytes, through the header and a chunked body.
+struct Parsed {
+  std::string wire;
+  Request request;
+  State state = State::kNeedMore;
+  int status = 0;
+  bool keep_alive = false;
+  size_t used = 0;
+
+  explicit Parsed(std::string text, size_t step = std::string::npos, uint64_t limit = 100)
+      : wire(std::move(text)) {
+    RequestParser parser(request, limit, 1000);
+    size_t end = 0;
+    while (end < wire.size()) {
+      end = step > wire.size() - end ? wire.size() : end + step;
+      for (;;) {
+        size_t now = 0;
+        state = parser.feed(std::string_view(wire).substr(used, end - used), now);
+        used += now;
+        if (state != State::kHeader || used == end) break;
+      }
+      if (state == State::kDone || state == State::kFailed) break;
+    }
+    status = parser.failed_status();
+    if (state == State::kDone) keep_alive = parser.is_keep_alive();
+  }
+};
+
+TEST(RequestParser, ReadsRequestLineAndHeaders) {
+  const Parsed parsed(
+      "GET /a/b?x=1&y HTTP/1.1\r\nHost: h\r\nX-Thing:  two words \r\nx-thing: last\r\n\r\nrest");
+  ASSERT_EQ(parsed.state, State::kDone);
+  EXPECT_EQ(parsed.request.method, Method::kGet);
+  EXPECT_EQ(parsed.request.path, "/a/b");
+  EXPECT_EQ(parsed.request.query, "x=1&y");
+  EXPECT_EQ(parsed.request.header("X-THING"), "last");
+  EXPECT_EQ(parsed.request.headers[1].value, "two words");
+  EXPECT_FALSE(parsed.request.has_header("other"));
+  EXPECT_TRUE(parsed.keep_alive);
+  EXPECT_EQ(parsed.wire.substr(parsed.used), "rest");
+}
+
+TEST(RequestParser, ReadsTheSameFromPiecesOfAnySize) {
+  const std::string wire =
+      "POST / HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n"
+      "3\r\nabc\r\n2;ext=1\r\nde\r\n0\r\nTrailer: x\r\n\r\nnext";
+  for (size_t step = 1; step <= wire.size(); ++step) {
+    const Parsed parsed(wire, step);
+    ASSERT_EQ(parsed.state, State::kDone) << step;
+    EXPECT_EQ(parsed.request.body, "abcde");
+    EXPECT_EQ(parsed.request.header("host"), "h");
+    EXPECT_FALSE(parsed.request.has_header("trailer"));
+    EXPECT_EQ(wire.substr(parsed.used), "next");
+  }
+}
+
+TEST(RequestParser, TakesAbsoluteTargets) {
+  EXPECT_EQ(Parsed("GET http://h:1/p?q HTTP/1.1\r\n\r\n").request.path, "/p");
+  EXPECT_EQ(Parsed("GET http://h:1 HTTP/1.1\r\n\r\n").request.path, "/");
+}
+
+TEST(RequestParser, KnowsWhenAConnectionIsKept) {
+  EXPECT_FALSE(Parsed("GET / HTTP/1.0\r\n\r\n").keep_alive);
+  EXPECT_TRUE(Parsed("GET / HTTP/1.0\r\nConnection: keep-alive\r\n\r\n").keep_alive);
+  EXPECT_FALSE(Parsed("GET / HTTP/1.1\r\nConnection: close\r\n\r\n").keep_alive);
+}
+
+TEST(RequestParser, RefusesABodyAboveTheLimit) {
+  EXPECT_EQ(Parsed("POST / HTTP/1.1\r\nContent-Length: 101\r\n\r\n").status, 413);
+  EXPECT_EQ(Parsed("POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n65\r\n").status, 413);
+  const std::string fifty(50, 'x');
+  EXPECT_EQ(Parsed("POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n32\r\n" + fifty +
+                   "\r\n33\r\n" + fifty + "x\r\n0\r\n\r\n")
+                .status,
+            413);
+}
+
+class RefusedRequest : public ::testing::TestWithParam<std::pair<const char*, int>> {};
+
+TEST_P(RefusedRequest, GetsItsStatus) {
+  const Parsed parsed(GetParam().first);
+  EXPECT_EQ(parsed.state, State::kFailed);
+  EXPECT_EQ(parsed.status, GetParam().second);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Wire, RefusedRequest,
+    ::testing::Values(
+        std::pair{"garbage\r\n\r\n", 400}, std::pair{"GET  / HTTP/1.1\r\n\r\n", 400},
+        std::pair{"GET / HTTP/1.1\nHost: h\n\n", 505}, std::pair{"GET / HTTP/2.0\r\n\r\n", 505},
+        std::pair{"GET / HTTP/1.1\r\nno colon\r\n\r\n", 400},
+        std::pair{"GET / HTTP/1.1\r\nspace : x\r\n\r\n", 400},
+        std::pair{"GET / HTTP/1.1\r\nFolded: a\r\n b\r\n\r\n", 400},
+        std::pair{"POST / HTTP/1.1\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n", 400},
+        std::pair{"POST / HTTP/1.1\r\nContent-Length: -1\r\n\r\n", 400},
+        std::pair{"POST / HTTP/1.1\r\nContent-Length: 99999999999999999999999\r\n\r\n", 400},
+        std::pair{"POST / HTTP/1.1\r\nContent-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\n",
+                  400},
+        std::pair{"POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\nContent-Length: 3\r\n\r\n",
+                  400},
+        std::pair{"POST / HTTP/1.1\r\nTransfer-Encoding: gzip\r\n\r\n", 501},
+        std::pair{"POST / HTTP/1.1\r\nTransfer-Encoding: chunked, gzip\r\n\r\n", 501},
+        std::pair{"POST / HTTP/1.0\r\nTransfer-Encoding: chunked\r\n\r\n", 400},
+        std::pair{"POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n", 400}));
+
+TEST(RequestParser, RefusesTooManyHeadersAndTooLongOnes) {
+  std::string many = "GET / HTTP/1.1\r\n";
+  for (int i = 0; i < 129; ++i) many += "a:\r\n";
+  EXPECT_EQ(Parsed(many + "\r\n").status, 431);
+  EXPECT_EQ(Parsed("GET / HTTP/1.1\r\nLong: " + std::string(2000, 'x') + "\r\n\r\n").status, 431);
+}
+
+}  // namespace
+}  // namespace stator::net
