@@ -53,6 +53,7 @@ struct StreamSettings {
 struct EncryptionSettings {
   bool enabled = false;
   std::string kms_key_arn;
+  bool changing = false;  // the change that the table is UPDATING for is this one
 };
 
 struct Table {

@@ -204,6 +204,7 @@ std::string encode_table(const Table& table) {
     json::Object encryption(object.key("encryption"));
     encryption.boolean("enabled", table.encryption->enabled);
     encryption.string("kms_key_arn", table.encryption->kms_key_arn);
+    encryption.boolean("changing", table.encryption->changing);
     encryption.close();
   }
   if (table.stream) {
@@ -266,7 +267,8 @@ Table decode_table(std::string_view record) {
   if (const auto encryption = json::member(root, "encryption")) {
     table.encryption =
         EncryptionSettings{.enabled = json::bool_member(*encryption, "enabled").value_or(false),
-                           .kms_key_arn = string_or_empty(*encryption, "kms_key_arn")};
+                           .kms_key_arn = string_or_empty(*encryption, "kms_key_arn"),
+                           .changing = json::bool_member(*encryption, "changing").value_or(false)};
   }
   if (const auto stream = json::member(root, "stream")) {
     table.stream = StreamSettings{.enabled = json::bool_member(*stream, "enabled").value_or(false),

@@ -80,7 +80,13 @@ void check_size(std::string_view text, ExpressionKind kind) {
 class Parser {
  public:
   Parser(std::string_view text, ExpressionKind kind)
-      : text_(text), kind_(kind), lexemes_(tokenize(text)) {}
+      : text_(text), kind_(kind), lexemes_(tokenize(text)) {
+    // The words that begin a section of an update are names like others elsewhere.
+    if (kind == ExpressionKind::kUpdate) return;
+    for (Lexeme& lexeme : lexemes_) {
+      if (lexeme.token >= Token::kSet && lexeme.token <= Token::kDelete) lexeme.token = Token::kIdentifier;
+    }
+  }
 
   ParsedCondition condition() {
     Term term = parse_or();

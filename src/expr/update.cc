@@ -18,6 +18,7 @@ using model::Number;
 using model::Type;
 using model::Value;
 
+constexpr size_t kMaxNesting = 31;  // of lists and maps in an attribute's value
 constexpr std::string_view kWrongType =
     "An operand in the update expression has an incorrect data type";
 constexpr std::string_view kWrongTypeLegacy = "Type mismatch for attribute to update";
@@ -202,6 +203,28 @@ class Applier {
   std::vector<Write> waiting_;
 };
 
+// How many lists and maps are around the innermost value.
+size_t nesting(const Value& value) {
+  size_t deepest = 0;
+  if (value.is(Type::kList)) {
+    for (const Value& element : value.as_list()) deepest = std::max(deepest, nesting(element));
+    return deepest + 1;
+  }
+  if (value.is(Type::kMap)) {
+    for (const model::Attribute& attribute : value.as_map()) deepest = std::max(deepest, nesting(attribute.value));
+    return deepest + 1;
+  }
+  return 0;
+}
+
+// A value of the request is never too deep by itself, but it may be where it is put.
+void check_nesting(const Write& write) {
+  if (!write.value || !write.path->is_nested()) return;
+  if (write.path->elements().size() - 1 + nesting(*write.value) > kMaxNesting) {
+    fail("Nesting Levels have exceeded supported limits");
+  }
+}
+
 bool fits_parent(const Path& path, const Value& parent) {
   return parent.is(path.elements().back().is_index ? Type::kList : Type::kMap);
 }
@@ -385,6 +408,7 @@ std::optional<Item> Update::apply(const Item* old, const Item& key) const {
     if (!has_place[i] && !(old == nullptr && only_removes(actions_[i].kind))) fail(kWrongPath);
   }
   if (reads_missing) fail(kMissing);
+  for (const Write& write : writes) check_nesting(write);
 
   Item after = before;
   Applier applier(after);

@@ -168,7 +168,8 @@ bool Server::drain() {
   for (auto& worker : workers_) worker->drain();
   const bool in_time = wait_for_workers(options_.drain_timeout);
   if (!in_time) {
-    spdlog::warn("closing {} connections with requests under way", connection_count());
+    const size_t open = connection_count();
+    if (open > 0) spdlog::warn("closing {} connections with requests under way", open);
     for (auto& worker : workers_) worker->cut_off();
   }
   // A handler is never abandoned: its coroutine is in other hands until it comes back.

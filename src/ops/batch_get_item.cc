@@ -37,6 +37,12 @@ void check_batch_shape(const Request& request) {
     constexpr std::string_view kKeys = ".member.keys";
     const bool about_keys = violation.path.size() > kKeys.size() && violation.path.ends_with(kKeys) &&
                             violation.text.find("Member must have length") != std::string::npos;
+    if (violation.path == "requestItems" && items) {
+      // The map is echoed as it was sent.
+      const size_t constraint = violation.text.find("' at 'requestItems'");
+      texts.push_back("Value '" + std::string(simdjson::minify(*items)) + violation.text.substr(constraint));
+      continue;
+    }
     if (!about_keys) {
       texts.push_back(violation.text);
       continue;

@@ -29,14 +29,15 @@ void check_query_shape(const Request& request) {
 void check_start_in_bounds(const PageRequest& request, const expr::KeyCondition& key, const model::Item& start) {
   const model::TableSchema& table = *request.table->schema;
   const model::KeySchema& schema = request.index != nullptr ? request.index->key : table.key;
-  for (size_t i = 0; i < schema.partition.size(); ++i) {
-    if (*start.find(schema.partition[i].name) != key.partition[i]) {
-      invalid("The provided starting key is outside query boundaries based on provided conditions");
-    }
-  }
   std::vector<const model::Value*> sort;
   for (const model::KeyAttribute& attribute : schema.sort) sort.push_back(start.find(attribute.name));
   if (!key.matches_sort(sort)) invalid("The provided starting key does not match the range key predicate");
+  const bool has_sort_condition = !key.sort_equal.empty() || key.range.has_value();
+  for (size_t i = 0; i < schema.partition.size(); ++i) {
+    if (*start.find(schema.partition[i].name) == key.partition[i]) continue;
+    invalid(has_sort_condition ? "The query can return at most one row and cannot be restarted"
+                               : "The provided starting key is outside query boundaries based on provided conditions");
+  }
 }
 
 }  // namespace
@@ -79,10 +80,10 @@ Task<std::string> query(Request& request) {
   if (!has("KeyConditions") && !has("KeyConditionExpression")) {
     invalid("Either the KeyConditions or KeyConditionExpression parameter must be specified in the request.");
   }
+  std::optional<expr::Condition> key_condition;
   if (const auto text = json::string_member(body, "KeyConditionExpression")) {
-    const expr::Condition condition =
+    key_condition =
         expr::bind_condition(*text, expr::ExpressionKind::kKeyCondition, placeholders.bindings, context.expressions);
-    clauses = expr::key_clauses(condition);
   }
   if (const auto text = json::string_member(body, "FilterExpression")) {
     page_request.filter =
@@ -92,7 +93,8 @@ Task<std::string> query(Request& request) {
     page_request.projection = expr::bind_projection(*text, placeholders.bindings, context.expressions);
   }
   placeholders.bindings.check_unused();
-  check_select(body);
+  if (key_condition) clauses = expr::key_clauses(*key_condition);
+  with_prefix(kEnvelope, [&] { check_select(body); });
 
   page_request.table = active_table(context, *json::string_member(body, "TableName"));
   const model::TableSchema& table = *page_request.table->schema;
@@ -101,7 +103,7 @@ Task<std::string> query(Request& request) {
   if (page_request.index != nullptr && page_request.index->global && page_request.consistent) {
     invalid("Consistent reads are not supported on global secondary indexes");
   }
-  if (start) check_start_key(page_request, *start);
+  if (start) check_start_key(page_request, *start, false);
   const model::KeySchema& key_schema = page_request.index != nullptr ? page_request.index->key : table.key;
   const expr::KeyCondition key = expr::match_key(clauses, key_schema);
   store::ReadPlan& plan = page_request.plan;

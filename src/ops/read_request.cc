@@ -80,23 +80,21 @@ const model::Index* find_index(const model::TableSchema& table, const std::optio
 
 void check_select(const json::Element& body) {
   const auto select = json::string_member(body, "Select");
+  if (!select) return;
   const bool projects = json::member(body, "ProjectionExpression").has_value();
   const bool legacy = json::member(body, "AttributesToGet").has_value();
-  if (!select) return;
-  const std::string parameter = projects ? "ProjectionExpression" : "AttributesToGet";
   if (*select == "SPECIFIC_ATTRIBUTES") {
-    if (!projects && !legacy) {
-      invalid("Must specify the AttributesToGet or ProjectionExpression when choosing to get SPECIFIC_ATTRIBUTES");
-    }
-    return;
+    if (projects || legacy) return;
+    invalid("Must specify the AttributesToGet or ProjectionExpression when choosing to get SPECIFIC_ATTRIBUTES");
+  }
+  if (projects || legacy) {
+    const std::string parameter = projects ? "ProjectionExpression" : "AttributesToGet";
+    if (*select == "COUNT") invalid("Cannot specify the " + parameter + " when choosing to get only the Count");
+    invalid("Cannot specify the " + parameter + " when choosing to get " + std::string(*select));
   }
   if (*select == "ALL_PROJECTED_ATTRIBUTES" && !json::member(body, "IndexName")) {
-    invalid("One or more parameter values were invalid: ALL_PROJECTED_ATTRIBUTES can be used only when Querying using "
-            "an IndexName");
+    invalid("ALL_PROJECTED_ATTRIBUTES can be used only when Querying using an IndexName");
   }
-  if (!projects && !legacy) return;
-  if (*select == "COUNT") invalid("Cannot specify the " + parameter + " when choosing to get only the Count");
-  invalid("Cannot specify the " + parameter + " when choosing to get " + std::string(*select));
 }
 
 void apply_select(const json::Element& body, PageRequest& request) {
@@ -157,7 +155,7 @@ std::optional<model::Item> read_start_key(const json::Element& body, expr::Wordi
   }
 }
 
-void check_start_key(const PageRequest& request, const model::Item& key) {
+void check_start_key(const PageRequest& request, const model::Item& key, bool scan) {
   const model::TableSchema& table = *request.table->schema;
   size_t expected = table.key.size();
   bool names_match = true;
@@ -169,7 +167,11 @@ void check_start_key(const PageRequest& request, const model::Item& key) {
       if (!table.key.position(name)) ++expected;
     }
   }
-  if (!names_match || key.size() != expected) invalid("The provided starting key is invalid");
+  if (!names_match || key.size() != expected) {
+    invalid(scan && request.index == nullptr
+                ? "The provided starting key is invalid: The provided key element does not match the schema"
+                : "The provided starting key is invalid");
+  }
   const auto check_types = [&](const model::KeySchema& schema, std::string_view message) {
     for (size_t i = 0; i < schema.size(); ++i) {
       const model::KeyAttribute& attribute = schema.at(i);

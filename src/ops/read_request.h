@@ -48,8 +48,8 @@ void apply_select(const json::Element& body, PageRequest& request);
 
 // ExclusiveStartKey as read, with the service's wording for bad values in it.
 std::optional<model::Item> read_start_key(const json::Element& body, expr::Wording wording);
-// Throws unless the key has exactly the attributes of table and index key, of their types.
-void check_start_key(const PageRequest& request, const model::Item& key);
+// Throws unless the key has exactly the attributes of table and index key, of their types. A Scan has words of its own.
+void check_start_key(const PageRequest& request, const model::Item& key, bool scan = false);
 // The engine key of the row that a start key names.
 std::string start_row(const PageRequest& request, const model::Item& key);
 // Cuts the part of the plan's range up to and including `row` (in the direction of the read).

@@ -99,7 +99,7 @@ Task<std::string> scan(Request& request) {
   plan.range = segment_range(prefix, segment.value_or(Segment{}));
   if (const auto limit = json::int_member(body, "Limit")) plan.limit = static_cast<size_t>(*limit);
   if (start) {
-    check_start_key(page_request, *start);
+    check_start_key(page_request, *start, true);
     const std::string row = start_row(page_request, *start);
     if (segment && (row < plan.range.begin || row >= plan.range.end)) {
       invalid("The provided starting key is invalid: Invalid ExclusiveStartKey. Please use ExclusiveStartKey with "

@@ -96,7 +96,9 @@ void append_warm(json::Object& object, const Capacity& capacity, catalog::Billin
   warm.integer("WriteUnitsPerSecond",
                std::max(capacity.warm_write_units.value_or(0),
                         on_demand ? kOnDemandWarmWrites : provisioned.write_units));
-  warm.string("Status", state == TableState::kActive ? "ACTIVE" : "UPDATING");
+  const bool changing =
+      state == TableState::kCreating || (state == TableState::kUpdating && capacity.changing);
+  warm.string("Status", changing ? "UPDATING" : "ACTIVE");
   warm.close();
 }
 
@@ -127,7 +129,7 @@ void append_indexes(json::Object& object, const Table& table, TableState state,
       index.string("IndexStatus", catalog::state_name(shown));
       append_provisioned(index.key("ProvisionedThroughput"), capacity, state, now_ms);
       append_on_demand(index, capacity);
-      if (state != TableState::kCreating) append_warm(index, capacity, table.billing, shown);
+      if (state != TableState::kCreating) append_warm(index, capacity, table.billing, state);
     }
     index.close();
   }
@@ -158,11 +160,11 @@ void append_settings(json::Object& object, const Table& table, TableState state)
     object.string("LatestStreamLabel", table.stream->label);
     object.string("LatestStreamArn", table.arn + "/stream/" + table.stream->label);
   }
-  const bool turning_off =
-      table.encryption && !table.encryption->kms_key_arn.empty() && state == TableState::kUpdating;
-  if (table.encryption && (table.encryption->enabled || turning_off)) {
+  const bool encrypting =
+      table.encryption && table.encryption->changing && state == TableState::kUpdating;
+  if (table.encryption && (table.encryption->enabled || encrypting)) {
     json::Object encryption(object.key("SSEDescription"));
-    encryption.string("Status", state == TableState::kUpdating ? "UPDATING" : "ENABLED");
+    encryption.string("Status", encrypting ? "UPDATING" : "ENABLED");
     encryption.string("SSEType", "KMS");
     encryption.string("KMSMasterKeyArn", table.encryption->kms_key_arn);
     encryption.close();

@@ -87,6 +87,7 @@ void check_action(TransactionAction& action) {
   } catch (const ApiError& error) {
     if (error.type() != "ValidationException") throw;
     if (error.message().find("part of the key") != std::string::npos) throw;
+    if (error.message().find("empty") != std::string::npos) throw;
     action.invalid_key = error.message();
   }
 }

@@ -208,6 +208,7 @@ class Update {
     for (auto& capacity : table_.index_capacity) capacity.changing = false;
     // Encryption that was turned off is shown only as long as that takes.
     if (table_.encryption && !table_.encryption->enabled) table_.encryption.reset();
+    if (table_.encryption) table_.encryption->changing = false;
 
     const BillingMode before = table_.billing;
     const BillingMode after = asked_.billing.value_or(before);
@@ -224,7 +225,11 @@ class Update {
     }
     if (before != after) switch_billing(after);
     read_on_demand(request_.body, after, {}, table_.capacity);
-    read_warm(request_.body, table_.capacity);
+    if (asked_.warm) {
+      read_warm(request_.body, table_.capacity);
+      table_.capacity.before = table_.capacity.provisioned;
+      table_.capacity.changing = true;
+    }
     if (asked_.stream) apply_stream();
     if (asked_.encryption) apply_encryption();
     if (asked_.deletion_protection) table_.deletion_protection = *asked_.deletion_protection;
@@ -365,6 +370,7 @@ class Update {
       invalid_parameter("Table is already encrypted by default");
     auto settings = *asked_.encryption;
     if (!settings.enabled) settings.kms_key_arn = table_.encryption->kms_key_arn;
+    settings.changing = true;
     table_.encryption = std::move(settings);
   }
 

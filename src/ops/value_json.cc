@@ -40,10 +40,28 @@ bool wraps_exponent(std::string_view text) {
   return e != std::string_view::npos && text.substr(e + 1) == "2147483647";
 }
 
+// Nor can it read a number whose exponent, or whose scale (digits after the point less the exponent), needs more.
+bool has_wide_exponent(std::string_view text) {
+  const size_t e = text.find_first_of("eE");
+  if (e == std::string_view::npos) return false;
+  const size_t point = text.find('.');
+  const int64_t fraction = point < e ? static_cast<int64_t>(e - point - 1) : 0;
+  const bool negative = text.substr(e + 1).starts_with('-');
+  constexpr int64_t kFar = int64_t{1} << 40;  // outside, whatever follows
+  int64_t exponent = 0;
+  for (const char c : text.substr(e + 1)) {
+    if (c >= '0' && c <= '9') exponent = std::min(kFar, exponent * 10 + (c - '0'));
+  }
+  if (negative) exponent = -exponent;
+  const auto fits = [](int64_t value) { return value >= INT32_MIN && value <= INT32_MAX; };
+  return !fits(exponent) || !fits(fraction - exponent);
+}
+
 Number read_number(std::string_view text, Wording wording) {
   Number::ParseError error = Number::ParseError::kNone;
   const auto number = Number::parse(text, &error);
   if (number) return *number;
+  if (wording == Wording::kOlder && has_wide_exponent(text)) error = Number::ParseError::kNotANumber;
   if (wording == Wording::kOlder && error == Number::ParseError::kOverflow && wraps_exponent(text)) {
     error = Number::ParseError::kUnderflow;
   }
@@ -182,11 +200,35 @@ std::optional<Value> read_typed(std::string_view type, const json::Element& elem
   return std::nullopt;
 }
 
-Value read_nested(const json::Element& element, Wording wording, int depth) {
-  if (depth > kMaxNesting) {
-    invalid("Nesting Levels have exceeded supported limits: Attributes in the item have nested levels beyond supported "
-            "limit");
+[[noreturn]] void throw_too_deep() {
+  invalid("Nesting Levels have exceeded supported limits: Attributes in the item have nested levels beyond supported "
+          "limit");
+}
+
+// Lists and maps around the innermost value; stops counting at `enough`.
+int nesting(const json::Element& value, int enough) {
+  json::ObjectElement object;
+  if (enough <= 0 || value.get(object) != simdjson::SUCCESS) return 0;
+  int deepest = 0;
+  const auto look = [&](const json::Element& child) {
+    if (deepest < enough) deepest = std::max(deepest, 1 + nesting(child, enough - 1));
+  };
+  for (const auto field : object) {
+    json::ObjectElement map;
+    json::ArrayElement list;
+    if (field.key == "M" && field.value.get(map) == simdjson::SUCCESS) {
+      deepest = std::max(deepest, 1);
+      for (const auto member : map) look(member.value);
+    } else if (field.key == "L" && field.value.get(list) == simdjson::SUCCESS) {
+      deepest = std::max(deepest, 1);
+      for (const json::Element element : list) look(element);
+    }
   }
+  return deepest;
+}
+
+Value read_nested(const json::Element& element, Wording wording, int depth) {
+  if (depth > kMaxNesting) throw_too_deep();
   json::ObjectElement object;
   if (element.get(object) != simdjson::SUCCESS) {
     throw ApiError("SerializationException", "Unexpected value type in payload");
@@ -215,6 +257,15 @@ Value read_value(const json::Element& element, Wording wording) { return read_ne
 model::Item read_item(const json::Element& element, Wording wording) {
   json::ObjectElement object;
   if (element.get(object) != simdjson::SUCCESS) return {};
+  if (wording == Wording::kOlder) {
+    // Names of the item itself, then how deep its values go, then everything inside them.
+    for (const auto field : object) {
+      if (field.key.empty()) invalid("Empty attribute name");
+    }
+    for (const auto field : object) {
+      if (nesting(field.value, kMaxNesting + 1) > kMaxNesting) throw_too_deep();
+    }
+  }
   return read_map(object, wording, 0);
 }
 

@@ -118,6 +118,29 @@ std::string_view kind_noun(engine::ChangeKind kind) {
   return kind == engine::ChangeKind::kTransaction ? "transaction" : "write";
 }
 
+// Throws if the attributes that `index` has as keys cannot be keys.
+void check_index_key(const model::TableSchema& table, const model::Index& index, const model::Item& item) {
+  for (size_t i = 0; i < index.key.size(); ++i) {
+    const model::KeyAttribute& attribute = index.key.at(i);
+    if (table.key.position(attribute.name)) continue;
+    const model::Value* value = item.find(attribute.name);
+    if (value == nullptr) continue;
+    if (value->type() != model::value_type(attribute.type)) {
+      invalid("One or more parameter values were invalid: Type mismatch for Index Key " + attribute.name +
+              " Expected: " + std::string(model::key_type_name(attribute.type)) +
+              " Actual: " + std::string(model::type_name(value->type())) + " IndexName: " + index.name);
+    }
+    const bool empty_string = value->is(model::Type::kString) && value->as_string().empty();
+    const bool empty_binary = value->is(model::Type::kBinary) && value->as_binary().empty();
+    if (empty_string || empty_binary) {
+      invalid("One or more parameter values are not valid. A value specified for a secondary index key is not "
+              "supported. The AttributeValue for a key attribute cannot contain an empty " +
+              std::string(empty_string ? "string" : "binary") + " value. IndexName: " + index.name +
+              ", IndexKey: " + attribute.name);
+    }
+  }
+}
+
 }  // namespace
 
 Store::Store(engine::Engine& engine, catalog::Catalog& catalog, const Clock& clock)
@@ -364,25 +387,10 @@ Task<void> Store::erase_table(model::TableNumber table) {
 }
 
 void check_index_keys(const model::TableSchema& table, const model::Item& item) {
-  for (const model::Index& index : table.indexes) {
-    for (size_t i = 0; i < index.key.size(); ++i) {
-      const model::KeyAttribute& attribute = index.key.at(i);
-      if (table.key.position(attribute.name)) continue;
-      const model::Value* value = item.find(attribute.name);
-      if (value == nullptr) continue;
-      if (value->type() != model::value_type(attribute.type)) {
-        invalid("One or more parameter values were invalid: Type mismatch for Index Key " + attribute.name +
-                " Expected: " + std::string(model::key_type_name(attribute.type)) +
-                " Actual: " + std::string(model::type_name(value->type())) + " IndexName: " + index.name);
-      }
-      const bool empty_string = value->is(model::Type::kString) && value->as_string().empty();
-      const bool empty_binary = value->is(model::Type::kBinary) && value->as_binary().empty();
-      if (empty_string || empty_binary) {
-        invalid("One or more parameter values are not valid. A value specified for a secondary index key is not "
-                "supported. The AttributeValue for a key attribute cannot contain an empty " +
-                std::string(empty_string ? "string" : "binary") + " value. IndexName: " + index.name +
-                ", IndexKey: " + attribute.name);
-      }
+  // Global indexes are looked at first (observed; the schema has the local ones first).
+  for (const bool global : {true, false}) {
+    for (const model::Index& index : table.indexes) {
+      if (index.global == global) check_index_key(table, index, item);
     }
   }
 }

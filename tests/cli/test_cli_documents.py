@@ -94,7 +94,11 @@ def test_create_a_table_with_tags(sh):
     assert created["TableName"] == "Orders"
     assert created["TableArn"].endswith(":table/Orders")
     assert created["BillingModeSummary"]["BillingMode"] == "PAY_PER_REQUEST"
-    tags = sh(f"aws dynamodb list-tags-of-resource --resource-arn {created['TableArn']}").json
+
+
+def test_the_tags_of_a_table_are_listed(sh):
+    arn = sh(CREATE_ORDERS_WITH_TAGS).json["TableDescription"]["TableArn"]
+    tags = sh(f"aws dynamodb list-tags-of-resource --resource-arn {arn}").json
     assert tags == {"Tags": [{"Key": "Env", "Value": "prod"}]}
 
 

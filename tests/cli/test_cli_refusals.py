@@ -51,7 +51,8 @@ def test_a_key_of_the_wrong_type(things, refuses):
 
 def test_a_number_that_is_none(things, refuses):
     refuses("""aws dynamodb put-item --table-name Things --item '{"PK":{"S":"1"},"n":{"N":"one"}}'""", "PutItem",
-            "ValidationException", "The parameter cannot be converted to a numeric value: one")
+            "ValidationException",
+            "1 validation error detected: The parameter cannot be converted to a numeric value: one")
 
 
 def test_a_reserved_word_in_an_expression(things, refuses):

@@ -7,9 +7,17 @@ import zlib
 
 import pytest
 
-from conftest import request
+from conftest import Server, request
 
 MB = 1024 * 1024
+
+
+@pytest.fixture(scope="module")
+def server():
+    """A server of these tests' own: the others count on one without tables."""
+    running = Server()
+    yield running
+    assert running.end() == 0
 
 
 @pytest.fixture(scope="module")

@@ -393,8 +393,8 @@ def test_set_an_attribute_whose_name_is_reserved(users):
 
 
 def test_a_reserved_name_in_an_expression_is_refused(users, refused):
-    with refused('ValidationException', 'Invalid UpdateExpression: Attribute name is a reserved keyword; '
-                                        'reserved keyword: name'):
+    with refused('ValidationException', '1 validation error detected: Invalid UpdateExpression: Attribute name is a '
+                                        'reserved keyword; reserved keyword: name'):
         users.update_item(Key={'userId': 'user123'}, UpdateExpression='SET name = :name',
                           ExpressionAttributeValues={':name': 'Jane Smith'})
 

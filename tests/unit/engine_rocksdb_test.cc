@@ -173,8 +173,10 @@ TEST(RocksdbEngine, what_is_not_in_memory_is_read_by_the_reader_pool) {
   constexpr int kRows = 12'000;
   const std::string value(1000, 'v');
   const auto key = [](int i) { return "cold" + std::to_string(i); };
+  RocksdbOptions many_files = options_for(directory, Durability::kOs);
+  many_files.write_buffer_bytes = 256 * 1024;
   {
-    const std::unique_ptr<Engine> engine = open_rocksdb(options_for(directory, Durability::kOs));
+    const std::unique_ptr<Engine> engine = open_rocksdb(many_files);
     for (int i = 0; i < kRows; i += 1000) {
       mutate(*engine, {}, {"k"}, [&](const Held&, Batch& batch) {
         for (int j = i; j < i + 1000; ++j) batch.put(key(j), value);
@@ -182,7 +184,7 @@ TEST(RocksdbEngine, what_is_not_in_memory_is_read_by_the_reader_pool) {
       });
     }
   }
-  const std::unique_ptr<Engine> engine = open_rocksdb(options_for(directory));
+  const std::unique_ptr<Engine> engine = open_rocksdb(many_files);
   ThreadPool home("home", 1);
   EXPECT_TRUE(run_blocking(comes_home(*engine, &home, 0, 500)));
   for (const Direction direction : {Direction::kForward, Direction::kBackward}) {
@@ -193,6 +195,9 @@ TEST(RocksdbEngine, what_is_not_in_memory_is_read_by_the_reader_pool) {
       rows += page.size();
       more = page.more();
       if (page.empty()) break;
+      for (size_t i = 1; i < page.size(); ++i) {
+        EXPECT_EQ(page.key(i - 1) < page.key(i), direction == Direction::kForward);
+      }
       const std::string last(page.key(page.size() - 1));
       (direction == Direction::kForward ? range.begin : range.end) =
           direction == Direction::kForward ? last + '\0' : last;

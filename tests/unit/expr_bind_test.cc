@@ -276,6 +276,72 @@ TEST(ExprBind, ManyPathsAreCheckedQuickly) {
   for (int i = 0; i < 200; ++i) bind_projection(text, bound, cache());
 }
 
+TEST(ExprBind, HostileTextsGiveAnAnswer) {
+  // Random rows of tokens, cut anywhere: whatever is accepted must evaluate, apply and project.
+  const std::vector<std::string> pieces = {"a",
+                                           "b",
+                                           ".c",
+                                           "[0]",
+                                           "[7]",
+                                           "#n",
+                                           ":n",
+                                           ":s",
+                                           ":l",
+                                           ":set",
+                                           " = ",
+                                           " <> ",
+                                           "<",
+                                           ">=",
+                                           " (",
+                                           ")",
+                                           ",",
+                                           " + ",
+                                           " - ",
+                                           "\xE2\x82",
+                                           "!",
+                                           " AND ",
+                                           " OR ",
+                                           " NOT ",
+                                           " BETWEEN ",
+                                           " IN (",
+                                           "size(",
+                                           "contains(",
+                                           "begins_with(",
+                                           "attribute_exists(",
+                                           "attribute_type(",
+                                           "if_not_exists(",
+                                           "list_append(",
+                                           "SET ",
+                                           " REMOVE ",
+                                           " ADD ",
+                                           " DELETE "};
+  const model::Item on = item("{a: {c: [1, 2]}, b: [1, {c: 5}], n: 5}");
+  uint64_t state = 1;
+  const auto random = [&state](size_t below) {
+    state = state * 6364136223846793005U + 1442695040888963407U;
+    return static_cast<size_t>(state >> 33) % below;
+  };
+  size_t accepted = 0;
+  for (int i = 0; i < 20000; ++i) {
+    std::string text = i % 2 == 0 ? "" : "SET ";
+    for (size_t length = 1 + random(9); length > 0; --length) text += pieces[random(pieces.size())];
+    if (random(4) == 0) text.resize(random(text.size() + 1));
+    Bindings bound = bindings("#n=n", ":n=1, :s=\"N\", :l=[1], :set=<1>");
+    const std::string problem = error_of([&] {
+      if (i % 2 == 0) {
+        evaluate(bind_condition(text, ExpressionKind::kFilter, bound, cache()), on);
+      } else {
+        const Update update = bind_update(text, bound, cache());
+        update.statement_size_bytes();
+        update.updated_attributes(update.apply(&on, {}).value());
+      }
+    });
+    accepted += problem.empty() ? 1 : 0;
+    error_of([&] { project(bind_projection(text, bound, cache()), on); });
+  }
+  EXPECT_GT(accepted, 10U);
+}
+
 TEST(ExprBind, UnusedPlaceholdersAreFoundOverAllExpressions) {
   Bindings bound = bindings("#a=a, #b=b, #c=c", ":x=1, :y=2");
   EXPECT_EQ(error_of([&] { bound.check_unused(); }),

@@ -23,7 +23,8 @@ void set_failed(Change& change, const std::string& detail) {
 }  // namespace
 
 Committer::Committer(Store& store, QueuedImages& images, Gate& gate)
-    : images_(images),
+    : store_(store),
+      images_(images),
       gate_(gate),
       leads_(store.durability() != Durability::kSync),
       writer_(store, images),
@@ -146,6 +147,7 @@ void Committer::note_failure(const rocksdb::Status& status) {
   if (failed_.load()) return;
   failure_ = "the store cannot be written, and nothing more will be until it is opened again: " + status.ToString();
   failed_.store(true);
+  store_.mark_failed();
   spdlog::critical("Writes stop: {}.", failure_);
 }
 

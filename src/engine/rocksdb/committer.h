@@ -51,6 +51,7 @@ class Committer {
   void finish(const rocksdb::Status& status);
   void run();
 
+  Store& store_;
   QueuedImages& images_;
   Gate& gate_;
   const bool leads_;  // changes are committed by those who submit them

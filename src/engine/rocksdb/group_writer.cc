@@ -68,18 +68,21 @@ void GroupWriter::resolve_counters() {
 
 // Makes sure that every counter of the group is known, as it is before the group.
 rocksdb::Status GroupWriter::load_counters(const std::vector<Change*>& group, bool may_block) {
-  std::string value;
-  for (const Change* change : group) {
-    for (const Batch::Operation& operation : change->batch->operations()) {
-      const auto* add = std::get_if<Batch::Add>(&operation);
-      if (add == nullptr || counters_.contains(add->key)) continue;
-      const rocksdb::Status status =
-          store_.db().Get(may_block ? store_.full_read() : store_.cached_read(), add->key, &value);
-      if (!status.ok() && !status.IsNotFound()) return status;
-      counters_[add->key].value = status.ok() ? decode_counter(value) : 0;
+  try {
+    std::string value;
+    for (const Change* change : group) {
+      for (const Batch::Operation& operation : change->batch->operations()) {
+        const auto* add = std::get_if<Batch::Add>(&operation);
+        if (add == nullptr || counters_.contains(add->key)) continue;
+        const Store::Found found = store_.get(!may_block, nullptr, add->key, value);
+        if (found == Store::Found::kNotInMemory) return rocksdb::Status::Incomplete();
+        counters_[add->key].value = found == Store::Found::kValue ? decode_counter(value) : 0;
+      }
     }
+    return rocksdb::Status::OK();
+  } catch (const EngineError& error) {
+    return rocksdb::Status::IOError(error.what());
   }
-  return rocksdb::Status::OK();
 }
 
 void GroupWriter::write_batch(const Batch& batch) {

@@ -81,12 +81,10 @@ class HeldReader {
 
   bool read_store(bool cached, const std::string& key, std::optional<std::string>& value) {
     std::string bytes;
-    const rocksdb::Status status =
-        store_.db().Get(cached ? store_.cached_read() : store_.full_read(), key, &bytes);
-    if (cached && status.IsIncomplete()) return false;
+    const Store::Found found = store_.get(cached, nullptr, key, bytes);
+    if (found == Store::Found::kNotInMemory) return false;
     value.reset();
-    if (status.IsNotFound()) return true;
-    if (!status.ok()) throw_status("The store cannot be read", status);
+    if (found == Store::Found::kNothing) return true;
     value = std::move(bytes);
     return true;
   }

@@ -15,7 +15,8 @@
 
 namespace stator::engine {
 
-// Reads what is in memory at once; what is not, on the reader pool.
+// Reads what is in memory at once; what is not, on the reader pool. Scans go there as soon as the store has files: in
+// RocksDB before 8.6 an iterator that must not wait for a disk may leave rows out where it would have to.
 class RocksdbView final : public View {
  public:
   RocksdbView(Store& store, ThreadPool& readers);
@@ -28,9 +29,8 @@ class RocksdbView final : public View {
   Task<Rows> scan(Range range, Direction direction, ScanLimit limit) override;
 
  private:
-  rocksdb::ReadOptions options(bool cached) const;
   bool read(bool cached, std::string_view key, std::optional<std::string>& value) const;
-  bool read_rows(bool cached, const Range& range, Direction direction, const ScanLimit& limit, Rows& rows) const;
+  Rows read_rows(const Range& range, Direction direction, const ScanLimit& limit) const;
 
   Store& store_;
   ThreadPool& readers_;

@@ -4,18 +4,23 @@
 #include <rocksdb/cache.h>
 #include <rocksdb/convenience.h>
 #include <rocksdb/filter_policy.h>
+#include <rocksdb/listener.h>
 #include <rocksdb/table.h>
 #include <sys/file.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
+#include <cstdarg>
+#include <cstdio>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <system_error>
 #include <utility>
+#include <vector>
 
 #include "common/log.h"
 #include "engine/rocksdb/wal_tail.h"
@@ -119,11 +124,50 @@ void check_format(const std::filesystem::path& directory, const std::filesystem:
   }
 }
 
-int max_open_files() {
+// What the store has to say goes to the process's log. A file of its own would be one more to fill a disk, and to fail
+// when it is full.
+class StoreLog final : public rocksdb::Logger {
+ public:
+  StoreLog() : Logger(rocksdb::WARN_LEVEL) {}
+  using Logger::Logv;
+  void Logv(const char* format, va_list arguments) override { Logv(rocksdb::INFO_LEVEL, format, arguments); }
+  void Logv(const rocksdb::InfoLogLevel level, const char* format, va_list arguments) override {
+    // The header's level is above all others.
+    if (level < rocksdb::WARN_LEVEL || level >= rocksdb::HEADER_LEVEL) return;
+    std::array<char, 1000> text;
+    std::vsnprintf(text.data(), text.size(), format, arguments);
+    std::string_view line(text.data());
+    while (line.ends_with('\n')) line.remove_suffix(1);
+    spdlog::log(level == rocksdb::WARN_LEVEL ? spdlog::level::warn : spdlog::level::err, "The store says: {}", line);
+  }
+};
+
+// What goes wrong in the background is logged. A log that could not be written stays as it is: nothing may be written
+// behind a hole.
+class StoreEvents final : public rocksdb::EventListener {
+ public:
+  explicit StoreEvents(std::shared_ptr<std::atomic<bool>> has_files) : has_files_(std::move(has_files)) {}
+  void OnFlushBegin(rocksdb::DB*, const rocksdb::FlushJobInfo&) override { has_files_->store(true); }
+  void OnBackgroundError(rocksdb::BackgroundErrorReason, rocksdb::Status* error) override {
+    spdlog::error("The store reports: {}.", error->ToString());
+  }
+  void OnErrorRecoveryBegin(rocksdb::BackgroundErrorReason reason, rocksdb::Status, bool* auto_recovery) override {
+    if (reason == rocksdb::BackgroundErrorReason::kWriteCallback ||
+        reason == rocksdb::BackgroundErrorReason::kMemTable) {
+      *auto_recovery = false;
+    }
+  }
+
+ private:
+  const std::shared_ptr<std::atomic<bool>> has_files_;
+};
+
+// The store keeps all its files open, see max_open_files below.
+void raise_open_files_limit() {
   rlimit limit{};
-  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return 256;
-  // The rest is for connections.
-  return static_cast<int>(std::clamp<rlim_t>(limit.rlim_cur / 4, 64, 4096));
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur == limit.rlim_max) return;
+  limit.rlim_cur = limit.rlim_max;
+  ::setrlimit(RLIMIT_NOFILE, &limit);
 }
 
 rocksdb::Options make_options(const RocksdbOptions& options) {
@@ -158,13 +202,16 @@ rocksdb::Options make_options(const RocksdbOptions& options) {
   result.compression_per_level = {rocksdb::kNoCompression, rocksdb::kNoCompression, result.compression};
   result.bottommost_compression = result.compression;
   result.bytes_per_sync = 1024 * 1024;
-  result.max_open_files = max_open_files();
+  // A read that must not wait for a disk needs every file to be open. Files grow with their level, so they stay few.
+  result.max_open_files = -1;
+  result.target_file_size_base = options.write_buffer_bytes;
+  result.target_file_size_multiplier = 2;
+  result.max_bytes_for_level_base = 4 * options.write_buffer_bytes;
   result.skip_stats_update_on_db_open = true;
   result.paranoid_checks = true;
 
+  result.info_log = std::make_shared<StoreLog>();
   result.info_log_level = rocksdb::WARN_LEVEL;
-  result.max_log_file_size = 1024 * 1024;
-  result.keep_log_file_num = 2;
   result.max_manifest_file_size = 16 * 1024 * 1024;
   result.stats_dump_period_sec = 0;
   result.stats_persist_period_sec = 0;
@@ -192,7 +239,8 @@ void append_big_endian(std::string& to, uint64_t value, size_t bytes) {
   for (size_t i = bytes; i-- > 0;) to.push_back(static_cast<char>(value >> (8 * i)));
 }
 
-Store::Store(const RocksdbOptions& options) : durability_(options.durability) {
+Store::Store(const RocksdbOptions& options)
+    : durability_(options.durability), has_files_(std::make_shared<std::atomic<bool>>(false)) {
   try {
     open(options);
   } catch (...) {
@@ -204,10 +252,12 @@ Store::Store(const RocksdbOptions& options) : durability_(options.durability) {
 
 void Store::open(const RocksdbOptions& options) {
   rocksdb::Options rocksdb_options = make_options(options);
+  rocksdb_options.listeners.push_back(std::make_shared<StoreEvents>(has_files_));
   rocksdb::DB* db = nullptr;
   if (durability_ == Durability::kMemory) {
     env_.reset(rocksdb::NewMemEnv(rocksdb::Env::Default()));
     rocksdb_options.env = env_.get();
+    env_->CreateDirIfMissing("/memory");
     const rocksdb::Status status = rocksdb::DB::Open(rocksdb_options, "/memory", &db);
     if (!status.ok()) throw_status("The store in memory cannot be opened", status);
     db_.reset(db);
@@ -219,6 +269,8 @@ void Store::open(const RocksdbOptions& options) {
   make_directory(directory);
   lock_file_ = lock_directory(directory);
   check_format(directory, data);
+  make_directory(data);
+  raise_open_files_limit();
   rocksdb::Status status = rocksdb::DB::Open(rocksdb_options, data.string(), &db);
   if (status.IsCorruption()) {
     // The machine may have stopped in the middle of a flush and kept some later part of a commit but not an earlier
@@ -242,35 +294,45 @@ void Store::open(const RocksdbOptions& options) {
   }
   db_.reset(db);
 
+  std::vector<rocksdb::LiveFileMetaData> files;
+  db_->GetLiveFilesMetaData(&files);
+  if (!files.empty()) has_files_->store(true);
   std::string version;
-  status = db_->Get(full_read(), rocksdb::Slice(kVersionCeilingKey.data(), kVersionCeilingKey.size()), &version);
-  if (status.ok()) opened_version_ = decode_big_endian(version);
-  if (!status.ok() && !status.IsNotFound()) {
-    throw EngineError("The data directory " + quoted(directory) + " is damaged: " + status.ToString() + ".");
+  try {
+    if (get(false, nullptr, kVersionCeilingKey, version) == Found::kValue) opened_version_ = decode_big_endian(version);
+  } catch (const EngineError& error) {
+    throw EngineError("The data directory " + quoted(directory) + " is damaged: " + error.what() + ".");
   }
 }
 
 Store::~Store() {
-  if (db_ != nullptr && durability_ != Durability::kMemory) {
+  if (db_ != nullptr && durability_ != Durability::kMemory && !failed_.load()) {
     // Everything acknowledged is in the log already; this only makes the next start fast, so a failure is no loss.
     uint64_t bytes = 0;
     if (db_->GetIntProperty(rocksdb::DB::Properties::kCurSizeActiveMemTable, &bytes) && bytes > kFlushAtCloseBytes) {
       db_->Flush(rocksdb::FlushOptions());
     }
-    db_->FlushWAL(true);
+    if (durability_ == Durability::kOs) db_->FlushWAL(true);
   }
   if (db_ != nullptr) db_->Close();
   db_.reset();
   if (lock_file_ >= 0) ::close(lock_file_);
 }
 
-rocksdb::ReadOptions Store::cached_read() const {
+Store::Found Store::get(bool cached, const rocksdb::Snapshot* snapshot, std::string_view key, std::string& value) {
   rocksdb::ReadOptions options;
+  options.snapshot = snapshot;
   // In memory every read is from memory.
-  if (durability_ != Durability::kMemory) options.read_tier = rocksdb::kBlockCacheTier;
-  return options;
+  cached = cached && durability_ != Durability::kMemory;
+  if (cached) options.read_tier = rocksdb::kBlockCacheTier;
+  const rocksdb::Status status = db_->Get(options, rocksdb::Slice(key.data(), key.size()), &value);
+  if (status.ok()) {
+    // RocksDB before 9.1 answers with an empty value if the file that may hold the key is not open.
+    return cached && value.empty() ? Found::kNotInMemory : Found::kValue;
+  }
+  if (status.IsNotFound()) return Found::kNothing;
+  if (cached && status.IsIncomplete()) return Found::kNotInMemory;
+  throw_status("The store cannot be read", status);
 }
-
-rocksdb::ReadOptions Store::full_read() const { return {}; }
 
 }  // namespace stator::engine

@@ -5,6 +5,8 @@
 #include <rocksdb/env.h>
 #include <rocksdb/options.h>
 
+#include <atomic>
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -33,19 +35,27 @@ class Store {
   // At least the version of the newest commit at the time of opening; new ones are higher.
   uint64_t opened_version() const { return opened_version_; }
 
-  // For a read that must not wait for a disk; answers Incomplete where it would.
-  rocksdb::ReadOptions cached_read() const;
-  // For a read that may.
-  rocksdb::ReadOptions full_read() const;
+  // A write failed: its log is not touched again.
+  void mark_failed() { failed_.store(true); }
+
+  enum class Found { kValue, kNothing, kNotInMemory };
+  // The value of `key` in `snapshot`, or the newest one if that is null. With `cached` it answers kNotInMemory where it
+  // would have to wait for a disk. Throws EngineError if the store is damaged.
+  Found get(bool cached, const rocksdb::Snapshot* snapshot, std::string_view key, std::string& value);
+
+  // True if a scan does not have to wait for a disk, whatever its range.
+  bool scans_stay_in_memory() const { return durability_ == Durability::kMemory || !has_files_->load(); }
 
  private:
   void open(const RocksdbOptions& options);
 
   const Durability durability_;
+  std::atomic<bool> failed_{false};
   int lock_file_ = -1;
   std::unique_ptr<rocksdb::Env> env_;  // of kMemory
   std::unique_ptr<rocksdb::DB> db_;
   uint64_t opened_version_ = 0;
+  const std::shared_ptr<std::atomic<bool>> has_files_;  // beside the log
 };
 
 // What went wrong with `doing`, as an EngineError.

@@ -48,7 +48,10 @@ test('numbers keep all of their 38 digits', async () => {
 test('a number of 39 digits is refused', async () => {
   await assert.rejects(
     roundTrip({ PK: 'digits', SK: '3', n: NumberValue.from('1'.repeat(39)) }),
-    { name: 'ValidationException', message: 'Attempting to store more than 38 significant digits in a Number' });
+    {
+      name: 'ValidationException',
+      message: '1 validation error detected: Attempting to store more than 38 significant digits in a Number',
+    });
 });
 
 test('options decide about undefined and class instances', async () => {

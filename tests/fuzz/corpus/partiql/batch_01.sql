@@ -1,0 +1,1 @@
+SELECT * FROM "hash" WHERE pk = 'b1'

@@ -1,0 +1,1 @@
+INSERT INTO "hash" VALUE {'pk': 'b3', 'd': 'new'}

@@ -1,0 +1,1 @@
+SELECT * FROM "nosuch-table" WHERE pk = 'x'

@@ -1,0 +1,1 @@
+SLECT * FROM "hash" WHERE pk = 'b1'

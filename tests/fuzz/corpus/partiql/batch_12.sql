@@ -1,0 +1,1 @@
+UPDATE "hash" SET t = 'y' WHERE pk = 'b1' AND d = 'wrong'

@@ -1,0 +1,1 @@
+INSERT INTO "cap" VALUE {'pk':'c','sk':'1','gsiPk':'g','lsiSk':'l'}

@@ -1,0 +1,1 @@
+UPDATE "cap" SET other = 'x' WHERE pk='c' AND sk='1'

@@ -1,0 +1,1 @@
+UPDATE "cap" SET gsiPk = 'h' WHERE pk='c' AND sk='1'

@@ -1,0 +1,1 @@
+DELETE FROM "cap" WHERE pk='c' AND sk='1'

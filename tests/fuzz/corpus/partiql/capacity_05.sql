@@ -1,0 +1,1 @@
+DELETE FROM "cap" WHERE pk='none' AND sk='1'

@@ -1,0 +1,1 @@
+INSERT INTO "cap" VALUE {'pk':'c2','sk':'1','gsiPk':'g','proj':?}

@@ -1,0 +1,1 @@
+UPDATE "cap" SET proj = 's' WHERE pk='c2' AND sk='1'

@@ -1,0 +1,1 @@
+SELECT v FROM "cap" WHERE pk='r' AND v='zz'

@@ -1,0 +1,1 @@
+SELECT lsiSk2 FROM "cap"."lsi-keys" WHERE pk='k'

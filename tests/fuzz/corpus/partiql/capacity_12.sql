@@ -1,0 +1,1 @@
+SELECT nonproj FROM "cap"."lsi-keys" WHERE pk='k'

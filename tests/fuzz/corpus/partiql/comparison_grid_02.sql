@@ -1,0 +1,1 @@
+SELECT pk FROM "hash" WHERE pk = ? AND val <> ?

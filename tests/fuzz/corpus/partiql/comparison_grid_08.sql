@@ -1,0 +1,1 @@
+UPDATE "hash" SET touched = 'yes' WHERE pk = ? AND val = ?

@@ -1,0 +1,1 @@
+SELECT pk FROM "hash" WHERE pk = 'fn' AND ATTRIBUTE_NOT_EXISTS (nope) AND attribute_exists(l[0])

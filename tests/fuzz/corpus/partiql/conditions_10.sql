@@ -1,0 +1,1 @@
+SELECT pk FROM "hash" WHERE pk = 'fn' AND attribute_exists(nope)

@@ -1,0 +1,1 @@
+SELECT sk FROM "idx"."gsi-all" WHERE gsiPk = 'x'

@@ -1,0 +1,1 @@
+SELECT sk FROM "idx" WHERE pk = 'p'

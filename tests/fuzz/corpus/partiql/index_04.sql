@@ -1,0 +1,1 @@
+SELECT sk FROM "idx"."lsi-all" WHERE pk = 'p'

@@ -1,0 +1,1 @@
+SELECT sk FROM "idx"."lsi-keys" WHERE pk = 'p' ORDER BY lsiSk2 DESC

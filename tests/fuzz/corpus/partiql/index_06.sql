@@ -1,0 +1,1 @@
+SELECT * FROM "idx"."gsi-keys" WHERE gsiPk2 = 'y'

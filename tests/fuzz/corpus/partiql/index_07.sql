@@ -1,0 +1,1 @@
+SELECT * FROM "idx"."gsi-inc" WHERE gsiPk2 = 'y2'

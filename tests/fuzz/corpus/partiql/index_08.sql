@@ -1,0 +1,1 @@
+SELECT * FROM "idx"."lsi-keys" WHERE pk = 'p'

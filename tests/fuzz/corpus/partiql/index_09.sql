@@ -1,0 +1,1 @@
+SELECT * FROM "idx"."gsi-all" WHERE gsiPk = 'z'

@@ -1,0 +1,1 @@
+SELECT nonproj FROM "idx"."lsi-keys" WHERE pk = 'p'

@@ -1,0 +1,1 @@
+SELECT nonproj FROM "idx"."gsi-inc" WHERE gsiPk2 = 'y'

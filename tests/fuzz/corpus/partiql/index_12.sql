@@ -1,0 +1,1 @@
+SELECT alternate, sk, mymap FROM "idx"."gsi-inc" WHERE gsiPk2 = 'y'

@@ -1,0 +1,1 @@
+SELECT * FROM "multi"."gsi" WHERE h1 = 'a'

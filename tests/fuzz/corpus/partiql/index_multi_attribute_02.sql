@@ -1,0 +1,1 @@
+SELECT id FROM "multi"."gsi" WHERE h1 = 'a' AND h2 = 'x' ORDER BY r1 DESC

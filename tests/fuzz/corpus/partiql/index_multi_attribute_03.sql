@@ -1,0 +1,1 @@
+SELECT * FROM "mixed"."multi" WHERE h1 = 'a' AND h2 = 'x'

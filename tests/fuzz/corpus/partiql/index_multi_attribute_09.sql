@@ -1,0 +1,1 @@
+SELECT * FROM "mixed"."multi" WHERE h1 = 1e99999999999

@@ -1,0 +1,1 @@
+SELECT id FROM "mixed" WHERE id = 'i1'

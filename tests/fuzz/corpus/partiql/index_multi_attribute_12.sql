@@ -1,0 +1,1 @@
+SELECT id FROM "mixed"."single" WHERE g = 'g1'

@@ -1,0 +1,1 @@
+SELECT pk FROM "num" WHERE pk = 7.31E6

@@ -1,0 +1,1 @@
+SELECT pk FROM "num" WHERE pk = 731e4

@@ -1,0 +1,1 @@
+SELECT pk FROM "num" WHERE pk = 73100000e-1

@@ -1,0 +1,1 @@
+INSERT INTO "hash" VALUE {'pk':'num', 'a':1E3, 'b':-1.5e-3, 'c':2.50, 'd':-0, 'e':.5, 'q':'it''s here'}

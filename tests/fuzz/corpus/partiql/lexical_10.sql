@@ -1,0 +1,1 @@
+SELECT pk FROM "hash" WHERE pk='sign' AND n = - - 1

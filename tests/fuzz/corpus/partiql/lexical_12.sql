@@ -1,0 +1,1 @@
+SELECT pk FROM "hash" WHERE pk='sign' AND n BETWEEN - 2 AND +5 AND n IN [- 1, 1]

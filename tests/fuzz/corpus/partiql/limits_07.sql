@@ -1,0 +1,1 @@
+UPDATE "hash" SET m.deep = ? WHERE pk='deep'

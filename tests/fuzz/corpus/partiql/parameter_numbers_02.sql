@@ -1,0 +1,1 @@
+INSERT INTO "comp" VALUE {'pk': 'q', 'sk': 's', 'n': ?}

@@ -1,0 +1,1 @@
+UPDATE "comp" SET n = ? WHERE pk = 'q' AND sk = 's'

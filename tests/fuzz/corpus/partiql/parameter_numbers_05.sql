@@ -1,0 +1,1 @@
+SELECT * FROM "comp" WHERE pk = 'q' AND sk = 's' AND n = ?

@@ -1,0 +1,1 @@
+INSERT INTO "comp" VALUE {'pk': 'pni', 'sk': 's', 'n': ?}

@@ -1,0 +1,1 @@
+UPDATE "comp" SET n = ? WHERE pk = 'pn' AND sk = 's'

@@ -1,0 +1,1 @@
+SELECT * FROM "comp" WHERE pk = 'pn' AND x = ? AND y = ?

@@ -1,0 +1,1 @@
+UPDATE "comp" SET x = ? SET y = ? WHERE pk = 'pn' AND sk = '1'

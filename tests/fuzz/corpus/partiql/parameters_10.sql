@@ -1,0 +1,1 @@
+UPDATE "hash" SET y = ? WHERE pk='params'

@@ -1,0 +1,1 @@
+UPDATE "hash" SET data = 'new' WHERE pk = 'r' RETURNING ALL OLD *

@@ -1,0 +1,1 @@
+UPDATE "hash" SET p.sub = 'new' WHERE pk = 'rm' RETURNING MODIFIED NEW *

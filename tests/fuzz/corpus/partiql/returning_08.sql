@@ -1,0 +1,1 @@
+UPDATE "hash" REMOVE data WHERE pk = 'rm' RETURNING MODIFIED NEW *

@@ -1,0 +1,1 @@
+UPDATE "hash" SET data = 'new' WHERE pk = 'rm' RETURNING MODIFIED NEW *

@@ -1,0 +1,1 @@
+UPDATE "hash" SET tags[0] = 'x' WHERE pk = 'rl' RETURNING MODIFIED NEW *

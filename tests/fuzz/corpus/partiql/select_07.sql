@@ -1,0 +1,1 @@
+SELECT m.nested FROM "hash" WHERE pk = 'col'

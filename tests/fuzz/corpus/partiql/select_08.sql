@@ -1,0 +1,1 @@
+SELECT pk, tags FROM "hash" WHERE pk = 'col'

@@ -1,0 +1,1 @@
+SELECT m.nested, tags[1], m.k[0] FROM "hash" WHERE pk = 'col'

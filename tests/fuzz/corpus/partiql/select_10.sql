@@ -1,0 +1,1 @@
+SELECT nope FROM "hash" WHERE pk = 'col'

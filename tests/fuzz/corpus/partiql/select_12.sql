@@ -1,0 +1,1 @@
+SELECT * FROM "comp" WHERE pk = 'o' ORDER BY sk

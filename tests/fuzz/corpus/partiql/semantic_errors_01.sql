@@ -1,0 +1,1 @@
+SELECT * FROM "hash" t WHERE pk = 'x'

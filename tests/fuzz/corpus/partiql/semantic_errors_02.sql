@@ -1,0 +1,1 @@
+SELECT * FROM "hash" AS t WHERE pk = 'x'

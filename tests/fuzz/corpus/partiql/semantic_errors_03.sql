@@ -1,0 +1,1 @@
+UPDATE "hash" t SET a = 3 WHERE pk = 'x'

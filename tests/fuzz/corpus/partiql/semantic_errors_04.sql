@@ -1,0 +1,1 @@
+DELETE FROM "hash" t WHERE pk = 'x'

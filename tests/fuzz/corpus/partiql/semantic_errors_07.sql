@@ -1,0 +1,1 @@
+SELECT * FROM "hash"."a"."b" WHERE pk = 'p'

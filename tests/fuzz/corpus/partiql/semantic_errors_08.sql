@@ -1,0 +1,1 @@
+SELECT * FROM "hash"."nope" WHERE pk = 'p'

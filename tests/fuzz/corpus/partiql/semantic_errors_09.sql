@@ -1,0 +1,1 @@
+SELECT * FROM "hash"."hash" WHERE pk = 'p'

@@ -1,0 +1,1 @@
+UPDATE "hash"."i" SET a = 'z' WHERE pk = 'p'

@@ -1,0 +1,1 @@
+DELETE FROM "hash"."i" WHERE pk = 'p'

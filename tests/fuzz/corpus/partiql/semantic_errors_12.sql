@@ -1,0 +1,1 @@
+UPDATE "nosuch"."i" SET a = 'z' WHERE pk = 'p'

@@ -1,0 +1,1 @@
+UPDATE "hash" SET ns = set_add(ns, <<4, 1>>) WHERE pk = 'sa'

@@ -1,0 +1,1 @@
+UPDATE "hash" SET bs = set_add(bs, ?) WHERE pk = 'sa'

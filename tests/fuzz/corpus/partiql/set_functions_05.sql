@@ -1,0 +1,1 @@
+UPDATE "hash" SET nss = set_add(nss, <<'x'>>) WHERE pk = 'sa'

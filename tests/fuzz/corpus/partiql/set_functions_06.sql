@@ -1,0 +1,1 @@
+UPDATE "hash" SET ss = SET_ADD(ss, <<'x'>>) SET ns = set_add(ns, <<9>>) WHERE pk = 'sa'

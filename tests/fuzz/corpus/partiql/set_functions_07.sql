@@ -1,0 +1,1 @@
+UPDATE "hash" SET ss = set_delete(ss, <<'a'>>) WHERE pk = 'sd'

@@ -1,0 +1,1 @@
+UPDATE "hash" SET ns = set_delete(ns, <<2>>) WHERE pk = 'sd'

@@ -1,0 +1,1 @@
+UPDATE "hash" SET ss = set_delete(ss, <<'a', 'b', 'c'>>) WHERE pk = 'sd'

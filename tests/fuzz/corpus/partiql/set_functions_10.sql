@@ -1,0 +1,1 @@
+UPDATE "hash" SET ss = set_delete(ss, <<'zz'>>) WHERE pk = 'sd'

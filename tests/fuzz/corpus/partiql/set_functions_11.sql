@@ -1,0 +1,1 @@
+UPDATE "hash" SET nss = set_delete(nss, <<'a'>>) WHERE pk = 'sd'

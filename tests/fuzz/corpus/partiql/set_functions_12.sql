@@ -1,0 +1,1 @@
+UPDATE "hash" SET ss = set_add(ss, <<'x'>>) WHERE pk = 'absent'

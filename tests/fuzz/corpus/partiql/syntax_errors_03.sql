@@ -1,0 +1,1 @@
+INSERT INTO "num" VALUE {'pk': 970001} foo

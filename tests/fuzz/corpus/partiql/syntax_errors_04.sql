@@ -1,0 +1,1 @@
+UPDATE "num" SET a = 9 WHERE pk = 970002 foo

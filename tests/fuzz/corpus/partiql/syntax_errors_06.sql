@@ -1,0 +1,1 @@
+SELECT * FROM "num" WHERE pk = 1)

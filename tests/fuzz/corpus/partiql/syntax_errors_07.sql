@@ -1,0 +1,1 @@
+DELETE FROM "num" WHERE pk = 970004 ORDER BY pk

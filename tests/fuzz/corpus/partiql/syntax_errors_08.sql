@@ -1,0 +1,1 @@
+SELECT * FROM "num" ORDER BY pk WHERE pk = 1

@@ -1,0 +1,1 @@
+INSERT INTO "hash" t VALUE {'pk': 'x'}

@@ -1,0 +1,1 @@
+FROM "hash" SET c = 1 WHERE pk = 'ff'

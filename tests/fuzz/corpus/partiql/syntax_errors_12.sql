@@ -1,0 +1,1 @@
+SELECTT * FROMM "hash"

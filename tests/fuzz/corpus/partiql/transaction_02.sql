@@ -1,0 +1,1 @@
+UPDATE "hash" SET d = 'after' WHERE pk = 't1'

@@ -1,0 +1,1 @@
+SELECT d FROM "hash" WHERE pk = 't-none'

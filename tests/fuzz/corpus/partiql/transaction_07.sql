@@ -1,0 +1,1 @@
+SELECT d FROM "comp" WHERE pk = 'x' AND sk = 'y'

@@ -1,0 +1,1 @@
+INSERT INTO "hash" VALUE {'pk': 't1', 'd': 'fail'}

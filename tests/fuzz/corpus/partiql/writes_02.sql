@@ -1,0 +1,1 @@
+INSERT INTO "hash" VALUE {'pk': 'in1', 'data': 'second'}

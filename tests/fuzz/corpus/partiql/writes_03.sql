@@ -1,0 +1,1 @@
+DELETE FROM "hash" WHERE pk = 'in1'

@@ -1,0 +1,1 @@
+INSERT INTO "hash" value {'pk':'dt', 'num':1, 'map' : {'a': 'value', 'b': 4}, 'lst': [1,'stringval', null, true], 'ns':<<1,34,4.5>>, 'ss':<<'s1','s2'>>, 'e': {}, 'el': []}

@@ -1,0 +1,1 @@
+UPDATE "hash" SET z = 1 WHERE pk = 'ghost' AND attribute_not_exists(pk)

@@ -1,0 +1,1 @@
+FROM "hash" WHERE pk = 'ghost' SET c = 1

@@ -1,0 +1,1 @@
+UPDATE "hash" REMOVE a WHERE pk = 'up'

@@ -1,0 +1,1 @@
+UPDATE "hash" SET n = n + 1, b = 2 SET c = n REMOVE keep WHERE pk = 'up'
