@@ -33,7 +33,7 @@ std::optional<Type> find_type(std::string_view name) {
 }
 
 // As the messages about ADD and DELETE name types.
-std::string_view long_type_name(Type type) {
+std::string_view long_type_name(Type type, Wording wording) {
   switch (type) {
     case Type::kString:
       return "STRING";
@@ -42,7 +42,7 @@ std::string_view long_type_name(Type type) {
     case Type::kBinary:
       return "BINARY";
     case Type::kBool:
-      return "BOOLEAN";
+      return wording == Wording::kCurrent ? "BOOL" : "BOOLEAN";
     case Type::kNull:
       return "NULL";
     case Type::kMap:
@@ -203,8 +203,8 @@ class Binder {
     // The current wording names the set of ADD for both.
     const std::string set = bindings_.wording() == Wording::kCurrent ? "ADD" : action;
     fail("Incorrect operand type for operator or function; operator: " + action +
-         ", operand type: " + std::string(long_type_name(type)) + ", typeSet: ALLOWED_FOR_" + set +
-         "_OPERAND");
+         ", operand type: " + std::string(long_type_name(type, bindings_.wording())) +
+         ", typeSet: ALLOWED_FOR_" + set + "_OPERAND");
   }
 
  private:

@@ -45,6 +45,12 @@ bool is_update_function(Function function) {
   return function == Function::kIfNotExists || function == Function::kListAppend;
 }
 
+bool is_keyword_of(ExpressionKind kind, Token token) {
+  if (kind == ExpressionKind::kProjection) return false;
+  const bool of_updates = token >= Token::kSet;
+  return of_updates == (kind == ExpressionKind::kUpdate);
+}
+
 std::optional<Condition::Kind> comparison_of(Token token) {
   switch (token) {
     case Token::kEqual:
@@ -81,10 +87,11 @@ class Parser {
  public:
   Parser(std::string_view text, ExpressionKind kind)
       : text_(text), kind_(kind), lexemes_(tokenize(text)) {
-    // The words that begin a section of an update are names like others elsewhere.
-    if (kind == ExpressionKind::kUpdate) return;
+    // Keywords of the other kinds of expressions are names like others (most of them reserved).
     for (Lexeme& lexeme : lexemes_) {
-      if (lexeme.token >= Token::kSet && lexeme.token <= Token::kDelete) lexeme.token = Token::kIdentifier;
+      if (is_keyword(lexeme.token) && !is_keyword_of(kind, lexeme.token)) {
+        lexeme.token = Token::kIdentifier;
+      }
     }
   }
 
@@ -356,10 +363,7 @@ class Parser {
   }
 
   ParsedElement parse_name() {
-    // A projection has no keywords; there they are names like others, most of them reserved.
-    const bool is_word = token() == Token::kIdentifier ||
-                         (kind_ == ExpressionKind::kProjection && is_keyword(token()));
-    if (!is_word && token() != Token::kName) fail();
+    if (token() != Token::kIdentifier && token() != Token::kName) fail();
     ParsedElement element;
     element.kind =
         token() == Token::kName ? ParsedElement::Kind::kPlaceholder : ParsedElement::Kind::kName;

@@ -15,7 +15,6 @@ using json::Element;
 
 constexpr size_t kMinNameLength = 3;
 constexpr size_t kMaxLocalIndexes = 5;
-constexpr size_t kMaxGlobalIndexes = 20;
 constexpr size_t kMaxIncludedAttributes = 100;  // of all indexes together
 
 // The parts of the request that several checks need.
@@ -144,42 +143,15 @@ void read_local_indexes(const Parts& parts, model::TableSchema& schema, catalog:
   }
 }
 
-catalog::Capacity read_index_capacity(const Element& request, const catalog::Table& table,
-                                      const std::string& name) {
-  catalog::Capacity capacity;
-  const auto units = read_throughput(request);
-  if (table.billing == catalog::BillingMode::kPayPerRequest) {
-    if (units) {
-      invalid_parameter("ProvisionedThroughput should not be specified for index: " + name +
-                        " when BillingMode is PAY_PER_REQUEST");
-    }
-  } else {
-    if (!units) invalid_parameter("ProvisionedThroughput is not specified for index: " + name);
-    check_throughput_bounds(*units);
-    capacity.provisioned = {.read_units = units->first, .write_units = units->second};
-  }
-  read_on_demand(request, table.billing, name, capacity);
-  read_warm(request, capacity);
-  return capacity;
-}
-
 void read_global_indexes(const Parts& parts, model::TableSchema& schema, catalog::Table& table) {
   if (!parts.global_indexes) return;
   if (parts.global_indexes->size() == 0)
     invalid_parameter("List of GlobalSecondaryIndexes is empty");
   for (const Element request : *parts.global_indexes) {
-    model::Index index;
-    index.global = true;
-    index.name = std::string(*json::string_member(request, "IndexName"));
-    const auto elements = read_key_elements(*json::array_member(request, "KeySchema"));
-    check_defined(elements, parts.definitions);
-    check_global_key(elements);
-    read_projection(request, index);
-    auto capacity = read_index_capacity(request, table, index.name);
-    refuse_duplicate(schema.indexes, index.name);
-    index.key = make_key(elements, parts.definitions);
-    schema.indexes.push_back(std::move(index));
-    table.index_capacity.push_back(std::move(capacity));
+    auto read = read_global_index(request, parts.definitions, table.billing);
+    refuse_duplicate(schema.indexes, read.index.name);
+    schema.indexes.push_back(std::move(read.index));
+    table.index_capacity.push_back(std::move(read.capacity));
   }
   if (parts.global_indexes->size() > kMaxGlobalIndexes) {
     invalid_parameter("GlobalSecondaryIndex count exceeds the per-table limit of 20");

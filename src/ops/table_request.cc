@@ -234,6 +234,33 @@ void read_warm(const json::Element& element, catalog::Capacity& capacity) {
   read("WriteUnitsPerSecond", capacity.warm_write_units);
 }
 
+GlobalIndex read_global_index(const json::Element& request, const Definitions& definitions,
+                              catalog::BillingMode billing) {
+  GlobalIndex read;
+  read.index.global = true;
+  read.index.name = std::string(*json::string_member(request, "IndexName"));
+  const std::string& name = read.index.name;
+  const auto elements = read_key_elements(*json::array_member(request, "KeySchema"));
+  check_defined(elements, definitions);
+  check_global_key(elements);
+  read_projection(request, read.index);
+  const auto units = read_throughput(request);
+  if (billing == catalog::BillingMode::kPayPerRequest) {
+    if (units) {
+      invalid_parameter("ProvisionedThroughput should not be specified for index: " + name +
+                        " when BillingMode is PAY_PER_REQUEST");
+    }
+  } else {
+    if (!units) invalid_parameter("ProvisionedThroughput is not specified for index: " + name);
+    check_throughput_bounds(*units);
+    read.capacity.provisioned = {.read_units = units->first, .write_units = units->second};
+  }
+  read_on_demand(request, billing, name, read.capacity);
+  read_warm(request, read.capacity);
+  read.index.key = make_key(elements, definitions);
+  return read;
+}
+
 std::string read_table_class(const json::Element& body) {
   const auto table_class = json::string_member(body, "TableClass");
   if (!table_class) return {};

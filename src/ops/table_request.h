@@ -56,6 +56,15 @@ void read_on_demand(const json::Element& element, catalog::BillingMode billing,
                     std::string_view index, catalog::Capacity& capacity);
 void read_warm(const json::Element& element, catalog::Capacity& capacity);
 
+// A global index of a CreateTable request or of an index update, without its number.
+struct GlobalIndex {
+  model::Index index;
+  catalog::Capacity capacity;
+};
+GlobalIndex read_global_index(const json::Element& request, const Definitions& definitions,
+                              catalog::BillingMode billing);
+inline constexpr size_t kMaxGlobalIndexes = 20;
+
 // Throws for a TableClass that is none. Empty if the request has none.
 std::string read_table_class(const json::Element& body);
 // Throws what is wrong with an SSESpecification.

@@ -262,19 +262,14 @@ class Update {
   void apply_index_updates(BillingMode before, BillingMode after) {
     std::set<std::string_view> provisioned;
     if (asked_.index_updates) {
-      if (asked_.index_updates->size() > kMaxIndexUpdates) {
-        throw ApiError("LimitExceededException",
-                       "Subscriber limit exceeded: Only 1 online index can be created or deleted "
-                       "simultaneously per "
-                       "table");
-      }
+      refuse_many_index_changes();
       for (const Element update : *asked_.index_updates) {
-        if (const auto action = json::member(update, "Update")) {
-          update_index(*action, before, after, provisioned);
+        if (const auto changed = json::member(update, "Update")) {
+          update_index(*changed, before, after, provisioned);
+        } else if (const auto created = json::member(update, "Create")) {
+          create_index(*created, after);
         } else {
-          // The place of creating and deleting global indexes, which needs a backfill in the
-          // background.
-          invalid("Creating and deleting global secondary indexes of a table is not supported yet");
+          delete_index(*json::member(update, "Delete"));
         }
       }
     }
@@ -288,6 +283,68 @@ class Update {
       invalid_parameter("ProvisionedThroughput must be specified for index: " + missing);
   }
 
+  void refuse_many_index_changes() const {
+    const auto changes =
+        std::count_if(asked_.index_updates->begin(), asked_.index_updates->end(),
+                      [](const Element& update) { return !json::member(update, "Update"); });
+    if (changes <= 1 && asked_.index_updates->size() <= kMaxIndexUpdates) return;
+    throw ApiError("LimitExceededException",
+                   "Subscriber limit exceeded: Only 1 online index can be created or deleted "
+                   "simultaneously per table");
+  }
+
+  // The definitions of the request complete those of the table, which keep their types.
+  Definitions merged_definitions(const json::ArrayElement& asked) const {
+    Definitions merged = table_.attribute_definitions;
+    for (auto& definition : read_definitions(asked)) {
+      const bool known = std::any_of(merged.begin(), merged.end(), [&](const auto& other) {
+        return other.name == definition.name;
+      });
+      if (!known) merged.push_back(std::move(definition));
+    }
+    return merged;
+  }
+
+  void create_index(const Element& action, BillingMode billing) {
+    const auto name = *json::string_member(action, "IndexName");
+    const auto definitions = json::array_member(request_.body, "AttributeDefinitions");
+    if (!definitions)
+      invalid_parameter("AttributeDefinitions is not specified for index: " + std::string(name));
+    if (find_index(name)) invalid("Attempting to create an index which already exists");
+    const auto& indexes = table_.schema->indexes;
+    const auto count = std::count_if(indexes.begin(), indexes.end(),
+                                     [](const auto& index) { return index.global; });
+    if (static_cast<size_t>(count) >= kMaxGlobalIndexes) {
+      throw ApiError("LimitExceededException",
+                     "Subscriber limit exceeded: Number of global secondary indexes exceeds "
+                     "per-table limit of 20");
+    }
+    const GlobalIndex created =
+        read_global_index(action, merged_definitions(*definitions), billing);
+    // The index would be added to a copy of the schema here, and its entries made in the
+    // background.
+    invalid("Creating the global secondary index " + created.index.name +
+            " of a table is not supported yet");
+  }
+
+  void delete_index(const Element& action) {
+    const auto name = *json::string_member(action, "IndexName");
+    const auto at = find_index(name);
+    if (!at) throw_index_not_found(name);
+    if (!table_.schema->indexes[*at].global) {
+      invalid("Cannot delete an index that is not a GlobalSecondaryIndex: " + std::string(name));
+    }
+    // The index would be taken out of a copy of the schema here, and its entries erased in the
+    // background.
+    invalid("Deleting the global secondary index " + std::string(name) +
+            " of a table is not supported yet");
+  }
+
+  [[noreturn]] static void throw_index_not_found(std::string_view name) {
+    throw ApiError("ResourceNotFoundException",
+                   "Requested resource not found: Index " + std::string(name) + " for table");
+  }
+
   void update_index(const Element& action, BillingMode before, BillingMode after,
                     std::set<std::string_view>& provisioned) {
     const auto name = *json::string_member(action, "IndexName");
@@ -299,10 +356,7 @@ class Update {
           "info: Action Blocked: IndexUpdate");
     }
     const auto at = find_index(name);
-    if (!at) {
-      throw ApiError("ResourceNotFoundException",
-                     "Requested resource not found: Index " + std::string(name) + " for table");
-    }
+    if (!at) throw_index_not_found(name);
     if (!table_.schema->indexes[*at].global) {
       invalid("Cannot update an index that is not a GlobalSecondaryIndex: " + std::string(name));
     }

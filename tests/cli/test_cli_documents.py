@@ -2,6 +2,8 @@
 
 import json
 
+import pytest
+
 CREATE_ORDERS = r"""
 aws dynamodb create-table \
   --table-name Orders \
@@ -96,6 +98,7 @@ def test_create_a_table_with_tags(sh):
     assert created["BillingModeSummary"]["BillingMode"] == "PAY_PER_REQUEST"
 
 
+@pytest.mark.xfail(strict=True, reason="ListTagsOfResource is not there yet")
 def test_the_tags_of_a_table_are_listed(sh):
     arn = sh(CREATE_ORDERS_WITH_TAGS).json["TableDescription"]["TableArn"]
     tags = sh(f"aws dynamodb list-tags-of-resource --resource-arn {arn}").json
@@ -203,6 +206,7 @@ aws dynamodb query \
     assert answer["Items"] == [item]
 
 
+@pytest.mark.xfail(strict=True, reason="UpdateTable does not create indexes yet")
 def test_add_an_index_to_a_table(sh):
     sh(CREATE_ORDERS)
     item = {**ORDER, "GSI1PK": {"S": "STATUS#shipped"}, "GSI1SK": {"S": "2024-01-15"}}
@@ -231,3 +235,13 @@ aws dynamodb query --table-name Orders --index-name GSI1 \
   --key-condition-expression "GSI1PK = :pk AND begins_with(GSI1SK, :month)" \
   --expression-attribute-values '{":pk":{"S":"STATUS#shipped"},":month":{"S":"2024-01"}}'""").json
     assert answer["Items"] == [item]
+
+
+def test_enable_a_stream_on_a_table(sh):
+    sh(CREATE_ORDERS)
+    updated = sh(r"""
+aws dynamodb update-table \
+  --table-name Orders \
+  --stream-specification StreamEnabled=true,StreamViewType=NEW_AND_OLD_IMAGES""").json["TableDescription"]
+    assert updated["StreamSpecification"] == {"StreamEnabled": True, "StreamViewType": "NEW_AND_OLD_IMAGES"}
+    assert updated["LatestStreamArn"] == f"{updated['TableArn']}/stream/{updated['LatestStreamLabel']}"

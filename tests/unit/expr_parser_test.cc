@@ -111,8 +111,8 @@ TEST(ExprParser, ConditionsAreAcceptedOrRefusedWithTheServicesMessage) {
       {"a = b + c", syntax("+", "b + c")},
       {"NOT", syntax("<EOF>", "NOT")},
       {"NOT a", syntax("<EOF>", "a")},
-      {"SET a = b", syntax("SET", "SET a")},
-      {"add = b", syntax("add", "add =")},
+      {"SET a = b", syntax("a", "SET a =")},
+      {"remove = b", ""},
       {"a.:b = c", syntax(":b", ".:b =")},
       // parentheses
       {"((a = b))", kRedundant},
@@ -134,6 +134,8 @@ TEST(ExprParser, ConditionsAreAcceptedOrRefusedWithTheServicesMessage) {
        "The function is not allowed in a condition expression; function: list_append"},
       // reserved words
       {"status = :v", "Attribute name is a reserved keyword; reserved keyword: status"},
+      {"a.ADD = :v", "Attribute name is a reserved keyword; reserved keyword: ADD"},
+      {"delete = :v", "Attribute name is a reserved keyword; reserved keyword: delete"},
       {":a < abOrT", "Attribute name is a reserved keyword; reserved keyword: abOrT"},
       {"a.COMMENT = :v", "Attribute name is a reserved keyword; reserved keyword: COMMENT"},
       {"attribute_exists(views, #a)",
@@ -229,6 +231,7 @@ TEST(ExprParser, UpdatesAreAcceptedOrRefusedWithTheServicesMessage) {
       {"set a = ((b))", kRedundant},
       {" set #c = :c set abOrt = true ", reserved + "abOrt"},
       {" remove Absolute ", reserved + "Absolute"},
+      {"set a.and = :v", reserved + "and"},
       {"SET #list[0].COMMENT = :value", reserved + "COMMENT"},
       {"set #c = if_not_exist(:c) set c = d", "Invalid function name; function: if_not_exist"},
       {"SET a = LIST_APPEND(:a, :b)", "Invalid function name; function: LIST_APPEND"},

@@ -2,8 +2,9 @@
 import assert from 'node:assert/strict';
 import { before, test } from 'node:test';
 import {
-  BatchGetItemCommand, BatchWriteItemCommand, ConditionalCheckFailedException, CreateTableCommand, DeleteItemCommand,
-  DeleteTableCommand, DescribeTableCommand, DynamoDBServiceException, GetItemCommand, ListTablesCommand,
+  BatchExecuteStatementCommand, BatchGetItemCommand, BatchWriteItemCommand, ConditionalCheckFailedException,
+  CreateTableCommand, DeleteItemCommand, DeleteTableCommand, DescribeTableCommand, DuplicateItemException,
+  DynamoDBServiceException, ExecuteStatementCommand, ExecuteTransactionCommand, GetItemCommand, ListTablesCommand,
   PutItemCommand, QueryCommand, ResourceInUseException, ResourceNotFoundException, ScanCommand,
   TransactGetItemsCommand, TransactWriteItemsCommand, TransactionCanceledException, UpdateItemCommand,
   UpdateTableCommand, paginateListTables, paginateQuery, paginateScan, waitUntilTableExists, waitUntilTableNotExists,
@@ -257,4 +258,39 @@ test('many requests at once, each answered with its own item', async () => {
   await Promise.all(numbers.map((i) => send(PutItemCommand, { TableName, Item: { ...key(`many ${i}`), n: N(i) } })));
   const answers = await Promise.all(numbers.map((i) => send(GetItemCommand, { TableName, Key: key(`many ${i}`) })));
   assert.deepEqual(answers.map(({ Item }) => Number(Item.n.N)), numbers);
+});
+
+test('statements write and read items', async () => {
+  const insert = () => send(ExecuteStatementCommand, {
+    Statement: `INSERT INTO "${TableName}" VALUE {'PK': ?, 'SK': ?, 'n': ?}`, Parameters: [S('sql'), S('1'), N(1)],
+  });
+  await insert();
+  await assert.rejects(insert(), DuplicateItemException);
+  await send(ExecuteStatementCommand, {
+    Statement: `UPDATE "${TableName}" SET n = n + 1 WHERE PK = 'sql' AND SK = '1'`,
+  });
+  const selected = await send(ExecuteStatementCommand, {
+    Statement: `SELECT SK, n FROM "${TableName}" WHERE PK = ?`, Parameters: [S('sql')],
+  });
+  assert.deepEqual(selected.Items, [{ SK: S('1'), n: N(2) }]);
+
+  const batch = await send(BatchExecuteStatementCommand, {
+    Statements: [
+      { Statement: `SELECT * FROM "${TableName}" WHERE PK = 'sql' AND SK = '1'` },
+      { Statement: `SELECT * FROM "nothing" WHERE PK = 'sql' AND SK = '1'` },
+    ],
+  });
+  assert.deepEqual(batch.Responses[0].Item, { ...key('sql', '1'), n: N(2) });
+  assert.equal(batch.Responses[1].Error.Code, 'ResourceNotFound');
+
+  await send(ExecuteTransactionCommand, {
+    TransactStatements: [
+      { Statement: `DELETE FROM "${TableName}" WHERE PK = 'sql' AND SK = '1'` },
+      { Statement: `INSERT INTO "${TableName}" VALUE {'PK': 'sql', 'SK': '2'}` },
+    ],
+  });
+  const { Items } = await send(QueryCommand, {
+    TableName, KeyConditionExpression: 'PK = :pk', ExpressionAttributeValues: { ':pk': S('sql') },
+  });
+  assert.deepEqual(Items, [key('sql', '2')]);
 });
