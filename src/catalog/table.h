@@ -77,6 +77,12 @@ struct Table {
   std::optional<EncryptionSettings> encryption;
   std::optional<StreamSettings> stream;
   std::vector<std::pair<std::string, std::string>> tags;
+  // Indexes that were deleted and whose entries are still to be erased.
+  std::vector<model::IndexNumber> dead_indexes;
+  // Time to live: which attribute says so is in the schema.
+  bool ttl_indexing = false;             // items from before it was enabled are still to be looked at
+  bool ttl_clearing = false;             // it was disabled and its queue is still to be erased
+  std::optional<int64_t> ttl_changed_ms;
   std::string resource_policy;
   int64_t resource_policy_revision_ms = 0;
 

@@ -70,6 +70,7 @@ void write_index(std::string& out, const model::Index& index, const Capacity& ca
   json::Array included(object.key("included"));
   for (const auto& name : index.included) json::append_quoted(included.element(), name);
   included.close();
+  if (index.building) object.boolean("building", true);
   write_capacity(object.key("capacity"), capacity);
   object.close();
 }
@@ -170,6 +171,7 @@ model::Index read_index(const Element& element, const model::KeySchema& table_ke
   index.projection = static_cast<model::ProjectionType>(need_int(element, "projection"));
   for (const Element name : need_array(element, "included"))
     index.included.push_back(text_of(name));
+  index.building = json::bool_member(element, "building").value_or(false);
   complete_projection(index, table_key);
   return index;
 }
@@ -222,6 +224,15 @@ std::string encode_table(const Table& table) {
     }
     tags.close();
   }
+  if (!table.dead_indexes.empty()) {
+    json::Array dead(object.key("dead_indexes"));
+    for (const auto number : table.dead_indexes) json::append_int(dead.element(), number);
+    dead.close();
+  }
+  if (!table.schema->ttl_attribute.empty()) object.string("ttl_attribute", table.schema->ttl_attribute);
+  if (table.ttl_indexing) object.boolean("ttl_indexing", true);
+  if (table.ttl_clearing) object.boolean("ttl_clearing", true);
+  write_optional(object, "ttl_changed_ms", table.ttl_changed_ms);
   if (!table.resource_policy.empty()) {
     object.string("resource_policy", table.resource_policy);
     object.integer("resource_policy_revision_ms", table.resource_policy_revision_ms);
@@ -244,6 +255,8 @@ Table decode_table(std::string_view record) {
   schema->number = static_cast<model::TableNumber>(need_int(root, "number"));
   schema->version = static_cast<uint64_t>(need_int(root, "schema_version"));
   schema->key = read_key(need(root, "key"));
+
+  schema->ttl_attribute = string_or_empty(root, "ttl_attribute");
 
   Table table;
   for (const Element index : need_array(root, "indexes")) {
@@ -282,6 +295,13 @@ Table decode_table(std::string_view record) {
     for (size_t i = 0; i < flat.size(); i += 2)
       table.tags.emplace_back(std::move(flat[i]), std::move(flat[i + 1]));
   }
+  if (json::member(root, "dead_indexes")) {
+    for (const Element number : need_array(root, "dead_indexes"))
+      table.dead_indexes.push_back(static_cast<model::IndexNumber>(json::to_int(number).value_or(0)));
+  }
+  table.ttl_indexing = json::bool_member(root, "ttl_indexing").value_or(false);
+  table.ttl_clearing = json::bool_member(root, "ttl_clearing").value_or(false);
+  table.ttl_changed_ms = json::int_member(root, "ttl_changed_ms");
   table.resource_policy = string_or_empty(root, "resource_policy");
   table.resource_policy_revision_ms =
       json::int_member(root, "resource_policy_revision_ms").value_or(0);

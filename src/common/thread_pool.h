@@ -1,5 +1,5 @@
-// A few threads for work that blocks: a read from disk, a file to be flushed. A coroutine hops onto the pool, blocks
-// there, and hops back to the executor it came from.
+// A few threads for work that blocks: a read from disk, a file to be flushed. A coroutine hops onto
+// the pool, blocks there, and hops back to the executor it came from.
 #pragma once
 
 #include <condition_variable>
@@ -15,9 +15,10 @@
 
 namespace stator {
 
-// Thread-safe. Threads are started when there is work for them, at most `threads`, and live until the destructor, which
-// runs what was posted before. The queue holds one handle per suspended coroutine: it is bounded by the requests that
-// the callers admit. Each thread has the pool as its current executor.
+// Thread-safe. Threads are started when there is work for them, at most `threads`, and live until
+// the destructor, which runs what was posted before. The queue holds one handle per suspended
+// coroutine: it is bounded by the requests that the callers admit. Each thread has the pool as its
+// current executor.
 class ThreadPool final : public Executor {
  public:
   // `name` is what tools show for the threads; at most 15 characters count.

@@ -9,7 +9,7 @@
 #include "ops/operation.h"
 #include "ops/transaction.h"
 #include "store/store.h"
-#include "work/cleaner.h"
+#include "work/jobs.h"
 
 namespace stator {
 
@@ -60,7 +60,7 @@ class DatabaseOnEngine final : public Database {
                  {.region = options.region, .account = options.account, .table_delay_ms = options.table_delay_ms}),
         store_(*engine_, catalog_, clock_),
         context_{catalog_, store_, expressions_, tokens_, clock_, options.region, options.account},
-        cleaner_(catalog_, store_) {}
+        background_(make_jobs(options)) {}
 
   bool knows(std::string_view service, std::string_view operation) const override {
     return ops::find_operation(service, operation) != nullptr;
@@ -84,7 +84,7 @@ class DatabaseOnEngine final : public Database {
       ops::check_types(request.body, *found->shape);
       auto pending = found->handler(request);
       answer.body = co_await pending;
-      if (found->name == "DeleteTable") cleaner_.wake();
+      if (found->changes_tables) background_.wake();
     } catch (const ApiError& error) {
       answer = error_answer(error);
     } catch (const std::exception& error) {
@@ -95,6 +95,15 @@ class DatabaseOnEngine final : public Database {
   }
 
  private:
+  std::vector<std::unique_ptr<work::Job>> make_jobs(const DatabaseOptions& options) {
+    const work::Site site{catalog_, store_, clock_};
+    std::vector<std::unique_ptr<work::Job>> jobs;
+    jobs.push_back(work::make_cleaning(site));
+    jobs.push_back(work::make_backfill(site));
+    jobs.push_back(work::make_expiry(site, options.ttl_delay_s));
+    return jobs;
+  }
+
   SystemClock system_clock_;
   const Clock& clock_;
   std::unique_ptr<engine::Engine> engine_;
@@ -103,7 +112,7 @@ class DatabaseOnEngine final : public Database {
   expr::ParseCache expressions_;
   ops::TokensInProgress tokens_;
   ops::Context context_;
-  work::Cleaner cleaner_;
+  work::Background background_;
 };
 
 }  // namespace

@@ -18,10 +18,12 @@ struct DatabaseOptions {
   std::filesystem::path directory;  // unused with Durability::kMemory
   engine::Durability durability = engine::Durability::kSync;
   std::string region = "us-east-1";
-  std::string account = "000000000000";  // twelve digits
+  std::string account = "123456789012";  // twelve digits
   // How long CREATING, UPDATING and DELETING last. 0: the state is in the operation's answer, and over by the next
   // request, so that a waiter which polls every twenty seconds never has to.
   int64_t table_delay_ms = 0;
+  // How long after its time an expired item is deleted.
+  int64_t ttl_delay_s = 0;
   size_t block_cache_bytes = 256 * 1024 * 1024;
   Clock* clock = nullptr;  // the system's if null; outlives the database
   // Tests only: runs on the adversary (engine/adversary.h) with this seed. 0: no.

@@ -37,7 +37,8 @@ class Fate {
   ThreadPool elsewhere_{"adversary", 2};
 };
 
-// Suspends, now and then. Goes on on the executor it was called on, or on a thread of the adversary if there is none.
+// Suspends, now and then. Goes on on the executor it was called on, or on a thread of the adversary
+// if there is none.
 Task<void> maybe_suspend(Fate& fate) {
   if (!fate.happens(fate.options().suspend_probability)) co_return;
   Executor* const home = Executor::current();
@@ -62,7 +63,8 @@ class AdversaryView final : public View {
     co_return value;
   }
 
-  Task<std::vector<std::optional<std::string>>> get_many(const std::vector<std::string>& keys) override {
+  Task<std::vector<std::optional<std::string>>> get_many(
+      const std::vector<std::string>& keys) override {
     for (const std::string& key : keys) check_key(key);
     maybe_expire();
     Task<void> suspend = maybe_suspend(fate_);
@@ -74,7 +76,8 @@ class AdversaryView final : public View {
 
   Task<Rows> scan(Range range, Direction direction, ScanLimit limit) override {
     if (range.begin.size() > kMaxKeyBytes + 1 || range.end.size() > kMaxKeyBytes + 1) {
-      throw EngineError("a bound of a scan is above the engine's limit of " + std::to_string(kMaxKeyBytes));
+      throw EngineError("a bound of a scan is above the engine's limit of " +
+                        std::to_string(kMaxKeyBytes));
     }
     maybe_expire();
     Task<void> suspend = maybe_suspend(fate_);
@@ -86,7 +89,8 @@ class AdversaryView final : public View {
 
  private:
   void maybe_expire() {
-    if (fate_.happens(fate_.options().expire_probability) || std::chrono::steady_clock::now() > end_) {
+    if (fate_.happens(fate_.options().expire_probability) ||
+        std::chrono::steady_clock::now() > end_) {
       throw ViewExpired("the view is too old");
     }
   }
@@ -101,7 +105,9 @@ class Adversary final : public Engine {
   Adversary(std::unique_ptr<Engine> inner, const AdversaryOptions& options)
       : fate_(options), inner_(std::move(inner)) {}
 
-  std::unique_ptr<View> view() override { return std::make_unique<AdversaryView>(inner_->view(), fate_); }
+  std::unique_ptr<View> view() override {
+    return std::make_unique<AdversaryView>(inner_->view(), fate_);
+  }
 
   Task<Outcome> mutate(Mutation mutation) override {
     check_limits(mutation);
@@ -113,7 +119,8 @@ class Adversary final : public Engine {
       outcome.holder = fate_.happens(0.5) ? ChangeKind::kTransaction : ChangeKind::kSingle;
       co_return outcome;
     }
-    mutation.body = [body = std::move(mutation.body), &fate = fate_](const Held& held, Batch& batch) {
+    mutation.body = [body = std::move(mutation.body), &fate = fate_](const Held& held,
+                                                                     Batch& batch) {
       while (fate.happens(fate.options().rerun_probability)) {
         body(held, batch);
         check_limits(batch);

@@ -1,8 +1,9 @@
 // The engine contract: an ordered key-value store with consistent views and guarded atomic changes. Everything that
 // makes DynamoDB is above it, everything that makes storage is below. Read this header and you can stop.
 //
-// Limits that hold on every engine: a key has at most 10,000 bytes; a view lives about five seconds, longer work
-// resumes from a key with a new view; a batch has at most 8 MB. Values of any size below that are the engine's worry.
+// Limits that hold on every engine: a key has 1 to 10,000 bytes and does not begin with 0xFF, which is the engine's own
+// space; a view lives about five seconds, longer work resumes from a key with a new view; a batch has at most 8 MB.
+// Values of any size below that are the engine's worry. Who crosses one gets an EngineError that names it.
 #pragma once
 
 #include <chrono>
@@ -82,7 +83,7 @@ class Rows {
 };
 
 // A consistent read-only view of everything committed before it was taken. One request owns it; its calls are made one
-// after another, never at the same time. An awaited call that finds its data in memory does not suspend.
+// after another, never at the same time. A get that finds its data in memory does not suspend.
 class View {
  public:
   virtual ~View() = default;

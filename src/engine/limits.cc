@@ -21,7 +21,8 @@ struct CheckOperation {
   void operator()(const Batch::EraseRange& erase) const {
     check_size(erase.range.begin.size());
     check_size(erase.range.end.size());
-    if (erase.range.end > "\xff") throw EngineError("a range that ends above 0xFF holds keys of the engine");
+    if (erase.range.end > "\xff")
+      throw EngineError("a range that ends above 0xFF holds keys of the engine");
   }
   void operator()(const Batch::Add& add) const { check_key(add.key); }
   void operator()(const Batch::Append& append) const {
@@ -45,10 +46,11 @@ void check_limits(const Mutation& mutation) {
 
 void check_limits(const Batch& batch) {
   if (batch.bytes() > kMaxBatchBytes) {
-    throw EngineError("a batch of " + std::to_string(batch.bytes()) + " bytes is above the engine's limit of " +
-                      std::to_string(kMaxBatchBytes));
+    throw EngineError("a batch of " + std::to_string(batch.bytes()) +
+                      " bytes is above the engine's limit of " + std::to_string(kMaxBatchBytes));
   }
-  for (const Batch::Operation& operation : batch.operations()) std::visit(CheckOperation(), operation);
+  for (const Batch::Operation& operation : batch.operations())
+    std::visit(CheckOperation(), operation);
 }
 
 }  // namespace stator::engine

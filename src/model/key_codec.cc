@@ -117,6 +117,26 @@ std::string counter_key(TableNumber table, IndexNumber index, char what) {
   return key;
 }
 
+std::string expiry_prefix(TableNumber table) { return numbered(table, 'e'); }
+
+std::string expiry_key(TableNumber table, int64_t expiry_s, std::string_view item_key) {
+  std::string key = expiry_prefix(table);
+  append_big_endian(key, static_cast<uint64_t>(expiry_s));
+  key.append(item_key.substr(items_prefix(table).size()));
+  return key;
+}
+
+int64_t expiry_in_key(std::string_view key) {
+  key.remove_prefix(expiry_prefix(0).size());
+  return static_cast<int64_t>(read_big_endian<uint64_t>(key));
+}
+
+std::string cursor_key(TableNumber table, IndexNumber pass) {
+  std::string key = numbered(table, 'j');
+  append_big_endian(key, pass);
+  return key;
+}
+
 std::string collection_key(TableNumber table, const Value& partition) {
   std::string key = numbered(table, 's');
   append_big_endian(key, partition_hash({&partition}));

@@ -21,6 +21,12 @@ std::string table_prefix(TableNumber table);
 std::string items_prefix(TableNumber table);
 std::string index_prefix(TableNumber table, IndexNumber index);
 std::string counter_key(TableNumber table, IndexNumber index, char what);  // what: 'c' items, 'b' bytes
+// The queue of items that expire, in the order of their times; what follows the time is the rest of the item's key.
+std::string expiry_prefix(TableNumber table);
+std::string expiry_key(TableNumber table, int64_t expiry_s, std::string_view item_key);
+int64_t expiry_in_key(std::string_view key);
+// How far a background pass over the items of a table has come.
+std::string cursor_key(TableNumber table, IndexNumber pass);
 std::string collection_key(TableNumber table, const Value& partition);
 
 // Prefix of all items with this partition key.

@@ -37,6 +37,10 @@ const Index* TableSchema::find_index(std::string_view wanted) const {
   return nullptr;
 }
 
+bool TableSchema::is_building() const {
+  return std::any_of(indexes.begin(), indexes.end(), [](const Index& index) { return index.building; });
+}
+
 bool TableSchema::has_local_index() const {
   return !indexes.empty() && !indexes.front().global;
 }

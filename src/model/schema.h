@@ -48,6 +48,8 @@ struct Index {
   std::vector<std::string> included;  // with kInclude: the non-key attributes, as given
   // Sorted names of everything an entry holds: table key, index key and included attributes. Empty with kAll.
   std::vector<std::string> projected;
+  // Its entries are still being made from the items of the table. Nobody reads it yet.
+  bool building = false;
 
   bool projects_all() const { return projection == ProjectionType::kAll; }
   bool projects(std::string_view attribute) const;
@@ -59,9 +61,13 @@ struct TableSchema {
   std::string name;
   KeySchema key;
   std::vector<Index> indexes;  // local ones first, each kind in order of creation
+  // The attribute that says when an item expires, in seconds; empty if items do not.
+  std::string ttl_attribute;
 
   const Index* find_index(std::string_view name) const;
   bool has_local_index() const;
+  // Whether any index is still being built.
+  bool is_building() const;
 };
 
 }  // namespace stator::model

@@ -19,11 +19,16 @@ const Shape* shape_of(std::span<const OperationShape> shapes, std::string_view n
 
 std::vector<Operation> make_operations() {
   std::vector<Operation> table = {
-      {kDynamo, "CreateTable", create_table, true},
+      {kDynamo, "CreateTable", create_table, true, true},
       {kDynamo, "DescribeTable", describe_table, false},
       {kDynamo, "ListTables", list_tables, false},
-      {kDynamo, "UpdateTable", update_table, true},
-      {kDynamo, "DeleteTable", delete_table, true},
+      {kDynamo, "UpdateTable", update_table, true, true},
+      {kDynamo, "DeleteTable", delete_table, true, true},
+      {kDynamo, "UpdateTimeToLive", update_time_to_live, true, true},
+      {kDynamo, "DescribeTimeToLive", describe_time_to_live, false},
+      {kDynamo, "TagResource", tag_resource, true},
+      {kDynamo, "UntagResource", untag_resource, true},
+      {kDynamo, "ListTagsOfResource", list_tags_of_resource, false},
       {kDynamo, "DescribeLimits", describe_limits, false},
       {kDynamo, "DescribeEndpoints", describe_endpoints, false},
       {kDynamo, "PutItem", put_item, true},

@@ -47,6 +47,7 @@ struct Operation {
   std::string_view name;     // "PutItem"
   Handler handler;
   bool writes;
+  bool changes_tables = false;  // there may be background work afterwards
   const Shape* shape = nullptr;
 };
 
@@ -70,6 +71,11 @@ Task<std::string> list_tables(Request& request);
 Task<std::string> update_table(Request& request);
 Task<std::string> delete_table(Request& request);
 Task<std::string> describe_limits(Request& request);
+Task<std::string> update_time_to_live(Request& request);
+Task<std::string> describe_time_to_live(Request& request);
+Task<std::string> tag_resource(Request& request);
+Task<std::string> untag_resource(Request& request);
+Task<std::string> list_tags_of_resource(Request& request);
 Task<std::string> describe_endpoints(Request& request);
 Task<std::string> put_item(Request& request);
 Task<std::string> get_item(Request& request);

@@ -75,6 +75,7 @@ const model::Index* find_index(const model::TableSchema& table, const std::optio
   if (!name) return nullptr;
   const model::Index* index = table.find_index(*name);
   if (index == nullptr) invalid("The table does not have the specified index: " + std::string(*name));
+  if (index->building) invalid("Cannot read from backfilling global secondary index: " + index->name);
   return index;
 }
 

@@ -113,7 +113,8 @@ void append_index_common(json::Object& object, const Table& table, const model::
 }
 
 void append_indexes(json::Object& object, const Table& table, TableState state,
-                    const std::vector<Size>& sizes, int64_t now_ms, bool global) {
+                    const std::vector<Size>& sizes, int64_t now_ms, bool global,
+                    std::string_view deleting) {
   const auto& indexes = table.schema->indexes;
   const auto wanted = [global](const model::Index& index) { return index.global == global; };
   if (std::none_of(indexes.begin(), indexes.end(), wanted)) return;
@@ -126,7 +127,13 @@ void append_indexes(json::Object& object, const Table& table, TableState state,
       const Capacity& capacity = table.index_capacity.at(i);
       const TableState shown =
           state == TableState::kUpdating && !capacity.changing ? TableState::kActive : state;
-      index.string("IndexStatus", catalog::state_name(shown));
+      if (indexes[i].building) {
+        index.string("IndexStatus", "CREATING");
+        index.boolean("Backfilling", state != TableState::kUpdating);
+      } else {
+        index.string("IndexStatus",
+                     indexes[i].name == deleting ? "DELETING" : catalog::state_name(shown));
+      }
       append_provisioned(index.key("ProvisionedThroughput"), capacity, state, now_ms);
       append_on_demand(index, capacity);
       if (state != TableState::kCreating) append_warm(index, capacity, table.billing, state);
@@ -203,7 +210,8 @@ void append_timestamp(std::string& out, int64_t time_ms) {
 }
 
 void append_table_description(std::string& out, const Table& table, TableState state,
-                              const std::vector<Size>& sizes, int64_t now_ms) {
+                              const std::vector<Size>& sizes, int64_t now_ms,
+                              std::string_view deleting) {
   json::Object object(out);
   json::Array definitions(object.key("AttributeDefinitions"));
   for (const auto& attribute : table.attribute_definitions) {
@@ -216,8 +224,8 @@ void append_table_description(std::string& out, const Table& table, TableState s
   append_key_schema(object.key("KeySchema"), table.schema->key);
   append_time(object, "CreationDateTime", table.created_ms);
   append_facts(object, table, state, sizes, now_ms);
-  append_indexes(object, table, state, sizes, now_ms, false);
-  append_indexes(object, table, state, sizes, now_ms, true);
+  append_indexes(object, table, state, sizes, now_ms, false, deleting);
+  append_indexes(object, table, state, sizes, now_ms, true, deleting);
   append_settings(object, table, state);
   append_on_demand(object, table.capacity);
   if (state != TableState::kCreating || table.capacity.warm_read_units ||

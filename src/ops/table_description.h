@@ -3,6 +3,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "catalog/table.h"
@@ -15,10 +16,11 @@ void append_timestamp(std::string& out, int64_t time_ms);
 
 // The whole description as a JSON object. `state` is the one to show: an answer to CreateTable says
 // CREATING even if the table is ready by the time it is sent. `sizes` as of Store::sizes; empty
-// means all 0.
+// means all 0. `deleting` names an index that is shown once more although it is gone.
 void append_table_description(std::string& out, const catalog::Table& table,
                               catalog::TableState state,
-                              const std::vector<store::Store::Size>& sizes, int64_t now_ms);
+                              const std::vector<store::Store::Size>& sizes, int64_t now_ms,
+                              std::string_view deleting = {});
 
 // What DeleteTable answers: no keys, attributes or indexes any more.
 void append_deleted_table_description(std::string& out, const catalog::Table& table,

@@ -244,6 +244,10 @@ class Update {
     return true;
   }
 
+  // The index that apply() took away: the answer still shows it.
+  const std::optional<model::Index>& deleted_index() const { return deleted_index_; }
+  const Capacity& deleted_capacity() const { return deleted_capacity_; }
+
  private:
   // On-demand billing asked of a table that has it already is accepted and changes nothing.
   bool is_idle(BillingMode before, BillingMode after) const {
@@ -319,12 +323,37 @@ class Update {
                      "Subscriber limit exceeded: Number of global secondary indexes exceeds "
                      "per-table limit of 20");
     }
-    const GlobalIndex created =
-        read_global_index(action, merged_definitions(*definitions), billing);
-    // The index would be added to a copy of the schema here, and its entries made in the
-    // background.
-    invalid("Creating the global secondary index " + created.index.name +
-            " of a table is not supported yet");
+    const Definitions merged = merged_definitions(*definitions);
+    GlobalIndex created = read_global_index(action, merged, billing);
+    refuse_while_building();
+    // Its entries are made in the background (work/backfill.cc); from this commit on, writers keep it up to date.
+    created.index.building = true;
+    auto schema = std::make_shared<model::TableSchema>(*table_.schema);
+    schema->indexes.push_back(std::move(created.index));
+    table_.schema = std::move(schema);
+    table_.index_capacity.push_back(created.capacity);
+    table_.attribute_definitions = used_definitions(merged);
+  }
+
+  // Of a table and its indexes.
+  Definitions used_definitions(const Definitions& definitions) const {
+    Definitions used;
+    for (const auto& definition : definitions) {
+      bool needed = table_.schema->key.position(definition.name).has_value();
+      for (const auto& index : table_.schema->indexes) {
+        needed = needed || index.key.position(definition.name).has_value();
+      }
+      if (needed) used.push_back(definition);
+    }
+    std::sort(used.begin(), used.end(), [](const auto& a, const auto& b) { return a.name < b.name; });
+    return used;
+  }
+
+  void refuse_while_building() const {
+    if (!table_.schema->is_building()) return;
+    throw ApiError("LimitExceededException",
+                   "Subscriber limit exceeded: Only 1 online index can be created or deleted "
+                   "simultaneously per table");
   }
 
   void delete_index(const Element& action) {
@@ -334,10 +363,16 @@ class Update {
     if (!table_.schema->indexes[*at].global) {
       invalid("Cannot delete an index that is not a GlobalSecondaryIndex: " + std::string(name));
     }
-    // The index would be taken out of a copy of the schema here, and its entries erased in the
-    // background.
-    invalid("Deleting the global secondary index " + std::string(name) +
-            " of a table is not supported yet");
+    // No writer keeps it from this commit on; its entries are erased in the background (work/cleaning.cc).
+    auto schema = std::make_shared<model::TableSchema>(*table_.schema);
+    const auto position = static_cast<std::ptrdiff_t>(*at);
+    table_.dead_indexes.push_back(schema->indexes[*at].number);
+    deleted_index_ = schema->indexes[*at];
+    deleted_capacity_ = table_.index_capacity[*at];
+    schema->indexes.erase(schema->indexes.begin() + position);
+    table_.index_capacity.erase(table_.index_capacity.begin() + position);
+    table_.schema = std::move(schema);
+    table_.attribute_definitions = used_definitions(table_.attribute_definitions);
   }
 
   [[noreturn]] static void throw_index_not_found(std::string_view name) {
@@ -432,6 +467,8 @@ class Update {
   const Asked& asked_;
   catalog::Table& table_;
   int64_t now_ms_;
+  std::optional<model::Index> deleted_index_;
+  Capacity deleted_capacity_;
 };
 
 }  // namespace
@@ -445,18 +482,30 @@ Task<std::string> update_table(Request& request) {
   const auto known = existing_table(request);
 
   bool updating = false;
+  std::optional<model::Index> deleted;
+  Capacity deleted_capacity;
   const std::function<void(catalog::Table&)> change = [&](catalog::Table& table) {
-    updating = Update(request, asked, table).apply();
+    Update update(request, asked, table);
+    updating = update.apply();
+    deleted = update.deleted_index();
+    deleted_capacity = update.deleted_capacity();
   };
   const auto updated = co_await context.catalog.update(known->name(), change);
   if (!updated) throw_table_not_found(known->name());
 
   const auto sizes = co_await context.store.sizes(*updated->schema);
+  catalog::Table shown = *updated;
+  if (deleted) {
+    auto schema = std::make_shared<model::TableSchema>(*shown.schema);
+    schema->indexes.push_back(*deleted);
+    shown.schema = std::move(schema);
+    shown.index_capacity.push_back(deleted_capacity);
+  }
   std::string out;
   json::Object answer(out);
-  append_table_description(answer.key("TableDescription"), *updated,
+  append_table_description(answer.key("TableDescription"), shown,
                            updating ? catalog::TableState::kUpdating : catalog::TableState::kActive,
-                           sizes, context.clock.now_ms());
+                           sizes, context.clock.now_ms(), deleted ? deleted->name : std::string());
   answer.close();
   co_return out;
 }

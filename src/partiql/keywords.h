@@ -1,7 +1,10 @@
+// The words of the language, as tables.
 #pragma once
 
 #include <span>
 #include <string_view>
+
+#include "partiql/tokens.h"
 
 namespace stator::partiql {
 
@@ -18,5 +21,20 @@ struct Phrase {
   bool is_operator;
 };
 std::span<const Phrase> phrases();
+
+// How tightly an infix operator binds; 0 if the token is none.
+inline constexpr int kSetPrecedence = 5;  // UNION and its kin
+int infix_precedence(const Token& token);
+
+// The type that a word after IS names, in one spelling for all that mean the same; empty if it
+// names none.
+std::string_view type_name(const Token& token);
+
+// Keywords that are functions if a parenthesis follows; those of them that take COUNT's star and
+// DISTINCT.
+bool is_function_keyword(std::string_view word);
+bool is_aggregate(std::string_view word);
+// Keywords that a column cannot begin with.
+bool is_clause_keyword(std::string_view word);
 
 }  // namespace stator::partiql

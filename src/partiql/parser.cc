@@ -1,8 +1,9 @@
 #include "partiql/parser.h"
 
 #include <algorithm>
-#include <array>
 #include <utility>
+
+#include "partiql/keywords.h"
 
 namespace stator::partiql {
 
@@ -11,117 +12,8 @@ namespace {
 using Kind = Token::Kind;
 
 // Expressions inside a clause of SELECT do not take in a following UNION.
-constexpr int kSetPrecedence = 5;
 constexpr int kClausePrecedence = 6;
 constexpr int kNotPrecedence = 30;
-
-int infix_precedence(const Token& token) {
-  if (token.is(Kind::kStar)) return 70;
-  if (!token.is(Kind::kOperator)) return 0;
-  struct Entry {
-    std::string_view text;
-    int precedence;
-  };
-  static constexpr Entry kTable[] = {
-      {"union", kSetPrecedence},
-      {"union_all", kSetPrecedence},
-      {"except", kSetPrecedence},
-      {"except_all", kSetPrecedence},
-      {"intersect", kSetPrecedence},
-      {"intersect_all", kSetPrecedence},
-      {"or", 10},
-      {"and", 20},
-      {"=", 40},
-      {"<>", 40},
-      {"is", 40},
-      {"is_not", 40},
-      {"in", 40},
-      {"not_in", 40},
-      {"<", 50},
-      {"<=", 50},
-      {">", 50},
-      {">=", 50},
-      {"between", 50},
-      {"not_between", 50},
-      {"like", 50},
-      {"not_like", 50},
-      {"+", 60},
-      {"-", 60},
-      {"||", 60},
-      {"/", 70},
-      {"%", 70},
-  };
-  for (const Entry& entry : kTable) {
-    if (entry.text == token.text) return entry.precedence;
-  }
-  return 0;
-}
-
-template <size_t N>
-bool is_one_of(std::string_view word, const std::array<std::string_view, N>& words) {
-  return std::find(words.begin(), words.end(), word) != words.end();
-}
-
-constexpr auto kFunctionKeywords = std::to_array<std::string_view>(
-    {"exists", "count", "avg", "max", "min", "sum", "char_length", "character_length",
-     "octet_length", "bit_length", "upper", "lower", "size", "sexp", "list", "bag"});
-constexpr auto kAggregates = std::to_array<std::string_view>({"count", "avg", "max", "min", "sum"});
-// A column cannot begin with one of these.
-constexpr auto kClauseKeywords = std::to_array<std::string_view>(
-    {"from", "where", "group", "having", "order", "limit", "offset", "set", "remove", "insert_into",
-     "update", "delete", "returning"});
-
-// The name of a type after IS in one spelling, or nothing.
-std::string_view type_name(const Token& token) {
-  if (token.is(Kind::kMissing)) return "missing";
-  if (token.is(Kind::kNull)) return "null";
-  if (!token.is(Kind::kKeyword)) return {};
-  struct Entry {
-    std::string_view word;
-    std::string_view type;
-  };
-  static constexpr Entry kTypes[] = {
-      {"boolean", "boolean"},
-      {"bool", "boolean"},
-      {"smallint", "integer"},
-      {"integer2", "integer"},
-      {"int2", "integer"},
-      {"integer4", "integer"},
-      {"int4", "integer"},
-      {"integer8", "integer"},
-      {"int8", "integer"},
-      {"bigint", "integer"},
-      {"integer", "integer"},
-      {"int", "integer"},
-      {"float", "decimal"},
-      {"real", "decimal"},
-      {"double_precision", "decimal"},
-      {"decimal", "decimal"},
-      {"dec", "decimal"},
-      {"numeric", "decimal"},
-      {"timestamp", "timestamp"},
-      {"date", "timestamp"},
-      {"time", "timestamp"},
-      {"character", "string"},
-      {"char", "string"},
-      {"character_varying", "string"},
-      {"varchar", "string"},
-      {"string", "string"},
-      {"symbol", "symbol"},
-      {"clob", "blob"},
-      {"blob", "blob"},
-      {"struct", "struct"},
-      {"tuple", "struct"},
-      {"list", "list"},
-      {"sexp", "sexp"},
-      {"bag", "bag"},
-      {"any", "any"},
-  };
-  for (const Entry& entry : kTypes) {
-    if (entry.word == token.text) return entry.type;
-  }
-  return {};
-}
 
 class Parser {
  public:
@@ -412,7 +304,7 @@ class Parser {
     if (token.text == "update") return update();
     if (token.text == "from") return from_first();
     if (token.text == "delete") return erase();
-    if (is_one_of(token.text, kFunctionKeywords) && peek(1).is(Kind::kLeftParen)) return call();
+    if (is_function_keyword(token.text) && peek(1).is(Kind::kLeftParen)) return call();
     malformed("Unexpected keyword");
   }
 
@@ -463,7 +355,7 @@ class Parser {
       if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
     }
     take();  // the parenthesis
-    if (is_one_of(result.text, kAggregates)) {
+    if (is_aggregate(result.text)) {
       if (!accept_keyword("distinct")) accept_keyword("all");
       if (peek().is(Kind::kStar)) {
         add(result, node(Expr::Kind::kStar, take()));
@@ -511,7 +403,7 @@ class Parser {
         others = others || select.all;
         select.all = true;
       } else {
-        if (peek().is(Kind::kKeyword) && is_one_of(peek().text, kClauseKeywords)) {
+        if (peek().is(Kind::kKeyword) && is_clause_keyword(peek().text)) {
           malformed("Expected identifier or an expression but found unexpected keyword '" +
                     peek().text + "' in a select list.");
         }

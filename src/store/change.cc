@@ -23,6 +23,15 @@ std::string encode(const model::Item& item, size_t size_bytes, int64_t now_us) {
   return model::encode_record(item, {.size_bytes = size_bytes, .written_us = now_us, .origin = model::Origin::kClient});
 }
 
+// The key attributes of an item, encoded, so that the queue's reader knows which item it is about.
+std::string key_record(const model::TableSchema& table, const model::Item& item) {
+  model::Item key;
+  for (size_t i = 0; i < table.key.size(); ++i) key.set(table.key.at(i).name, *item.find(table.key.at(i).name));
+  std::string out;
+  model::encode_value(model::Value::map(std::move(key)), out);
+  return out;
+}
+
 // What an index holds of an image; `projected` keeps it where that is not the whole item.
 Image entry_of(const model::Index& index, const Image& image, model::Item& projected) {
   if (index.projects_all()) return image;
@@ -33,8 +42,8 @@ Image entry_of(const model::Index& index, const Image& image, model::Item& proje
 // Writes the change of one index. Returns its units.
 double write_index_change(const model::TableSchema& table, const model::Index& index, const std::optional<Image>& old,
                           const std::optional<Image>& fresh, int64_t now_us, engine::Batch& batch,
-                          int64_t& collection_bytes) {
-  const auto old_key = old ? model::index_entry_key(table, index, *old->item) : std::nullopt;
+                          int64_t& collection_bytes, bool old_is_missing) {
+  const auto old_key = old && !old_is_missing ? model::index_entry_key(table, index, *old->item) : std::nullopt;
   const auto new_key = fresh ? model::index_entry_key(table, index, *fresh->item) : std::nullopt;
   if (!old_key && !new_key) return 0;
   Counts counts;
@@ -67,9 +76,42 @@ double write_index_change(const model::TableSchema& table, const model::Index& i
   return units;
 }
 
+// Keeps the queue of expiring items as the images say.
+void write_expiry_change(const model::TableSchema& table, const std::optional<Image>& old,
+                         const std::optional<Image>& fresh, const std::string& item_key, engine::Batch& batch) {
+  const auto before = old ? expiry_of(table, *old->item) : std::nullopt;
+  const auto after = fresh ? expiry_of(table, *fresh->item) : std::nullopt;
+  if (before == after) return;
+  if (before) batch.erase(model::expiry_key(table.number, *before, item_key));
+  if (after) batch.put(model::expiry_key(table.number, *after, item_key), key_record(table, *fresh->item));
+}
+
 }  // namespace
 
-bool needs_old_item(const model::TableSchema& table) { return !table.indexes.empty(); }
+bool needs_old_item(const model::TableSchema& table) {
+  return !table.indexes.empty() || !table.ttl_attribute.empty();
+}
+
+std::optional<int64_t> expiry_of(const model::TableSchema& table, const model::Item& item) {
+  if (table.ttl_attribute.empty()) return std::nullopt;
+  const model::Value* value = item.find(table.ttl_attribute);
+  if (value == nullptr || !value->is(model::Type::kNumber)) return std::nullopt;
+  const auto seconds = value->as_number().to_int64();
+  if (!seconds || *seconds < 0) return std::nullopt;
+  return seconds;
+}
+
+void write_expiry(const model::TableSchema& table, const model::Item& item, const std::string& item_key,
+                  engine::Batch& batch) {
+  const auto expiry = expiry_of(table, item);
+  if (expiry) batch.put(model::expiry_key(table.number, *expiry, item_key), key_record(table, item));
+}
+
+void write_new_entry(const model::TableSchema& table, const model::Index& index, const Image& image, int64_t now_us,
+                     engine::Batch& batch) {
+  int64_t collection_bytes = 0;
+  write_index_change(table, index, std::nullopt, image, now_us, batch, collection_bytes, false);
+}
 
 model::Item project_entry(const model::Index& index, const model::Item& item) {
   if (index.projects_all()) return item;
@@ -83,7 +125,7 @@ model::Item project_entry(const model::Index& index, const model::Item& item) {
 
 WriteUnits write_change(const model::TableSchema& table, const std::optional<Image>& old,
                         const std::optional<Image>& fresh, const std::string& item_key, int64_t now_us,
-                        engine::Batch& batch) {
+                        engine::Batch& batch, const std::vector<bool>* missing_entries) {
   WriteUnits units;
   const size_t old_size = old ? old->size_bytes : 0;
   const size_t new_size = fresh ? fresh->size_bytes : 0;
@@ -103,8 +145,11 @@ WriteUnits write_change(const model::TableSchema& table, const std::optional<Ima
 
   int64_t collection_bytes = counts.bytes;
   for (size_t i = 0; i < table.indexes.size(); ++i) {
-    units.indexes[i] = write_index_change(table, table.indexes[i], old, fresh, now_us, batch, collection_bytes);
+    const bool old_is_missing = missing_entries != nullptr && (*missing_entries)[i];
+    units.indexes[i] =
+        write_index_change(table, table.indexes[i], old, fresh, now_us, batch, collection_bytes, old_is_missing);
   }
+  if (!table.ttl_attribute.empty()) write_expiry_change(table, old, fresh, item_key, batch);
   if (table.has_local_index() && collection_bytes != 0) {
     const model::Item& item = fresh ? *fresh->item : *old->item;
     batch.add(model::collection_key(table.number, *item.find(table.key.partition[0].name)), collection_bytes);

@@ -20,11 +20,23 @@ struct Image {
 // Whether write_change has to see the attributes of the old image of an item of this table.
 bool needs_old_item(const model::TableSchema& table);
 
+// When an item of this table expires, in seconds; nothing if it does not.
+std::optional<int64_t> expiry_of(const model::TableSchema& table, const model::Item& item);
+
+// Queues an item that expires.
+void write_expiry(const model::TableSchema& table, const model::Item& item, const std::string& item_key,
+                  engine::Batch& batch);
+
 // Appends to `batch` what changes `old` into `fresh` (either may be absent): the item, its index entries, the counters.
-// Returns the units that it costs.
+// Returns the units that it costs. `missing_entries` says, for each index of the schema that is being built, that the
+// old image has no entry there yet; null where no index is.
 WriteUnits write_change(const model::TableSchema& table, const std::optional<Image>& old,
                         const std::optional<Image>& fresh, const std::string& item_key, int64_t now_us,
-                        engine::Batch& batch);
+                        engine::Batch& batch, const std::vector<bool>* missing_entries = nullptr);
+
+// Writes the entry of one item in one index, which has none yet.
+void write_new_entry(const model::TableSchema& table, const model::Index& index, const Image& image, int64_t now_us,
+                     engine::Batch& batch);
 
 // The part of an item that an index holds.
 model::Item project_entry(const model::Index& index, const model::Item& item);

@@ -37,7 +37,7 @@ bool is_current(const engine::Held& held, size_t guard, const model::TableSchema
 
 // What the body of a change makes of one write. Runs under the item's latch, perhaps several times.
 void run_write(const Write& write, const std::string& key, const std::optional<std::string>& record, int64_t now_us,
-               engine::Batch& batch, WriteResult& result) {
+               engine::Batch& batch, WriteResult& result, const std::vector<bool>* missing_entries) {
   const model::TableSchema& schema = *write.table->schema;
   std::optional<Image> old;
   std::optional<model::Item> old_item;
@@ -71,12 +71,12 @@ void run_write(const Write& write, const std::string& key, const std::optional<s
       return;
     case Write::Kind::kPut: {
       const Image fresh{&write.item, write.item_size_bytes};
-      result.units = write_change(schema, old, fresh, key, now_us, batch);
+      result.units = write_change(schema, old, fresh, key, now_us, batch, missing_entries);
       result.size_bytes = fresh.size_bytes;
       break;
     }
     case Write::Kind::kDelete:
-      result.units = write_change(schema, old, std::nullopt, key, now_us, batch);
+      result.units = write_change(schema, old, std::nullopt, key, now_us, batch, missing_entries);
       break;
     case Write::Kind::kUpdate: {
       std::optional<model::Item> updated = write.update.apply(old_item ? &*old_item : nullptr, write.item);
@@ -85,7 +85,7 @@ void run_write(const Write& write, const std::string& key, const std::optional<s
       const size_t size = model::size_bytes(*updated);
       if (size > kMaxItemBytes) invalid("Item size to update has exceeded the maximum allowed size");
       const Image fresh{&*updated, size};
-      result.units = write_change(schema, old, fresh, key, now_us, batch);
+      result.units = write_change(schema, old, fresh, key, now_us, batch, missing_entries);
       result.size_bytes = size;
       if (write.want_new) result.new_item = std::move(updated);
       break;
@@ -93,6 +93,51 @@ void run_write(const Write& write, const std::string& key, const std::optional<s
   }
   if (write.want_old) result.old_item = std::move(old_item);
 }
+
+// Whether the old image of an item has its entry in an index that is being built has to be seen, and so held, before
+// the item itself is: the entries are predicted from a view, and a wrong prediction is made again.
+class BuildingEntries {
+ public:
+  // Adds the entries of `record` to the keys to hold.
+  void predict(const model::TableSchema& schema, const std::optional<std::string>& record,
+               std::vector<std::string>& exclusive) {
+    schema_ = &schema;
+    predicted_ = entries_of(record);
+    held_at_.assign(schema.indexes.size(), 0);
+    for (size_t i = 0; i < predicted_.size(); ++i) {
+      if (!predicted_[i]) continue;
+      held_at_[i] = exclusive.size();
+      exclusive.push_back(*predicted_[i]);
+    }
+  }
+  // False if `record` has other entries than predicted.
+  bool look(const engine::Held& held, const std::optional<std::string>& record) {
+    if (entries_of(record) != predicted_) return false;
+    missing_.assign(predicted_.size(), false);
+    for (size_t i = 0; i < predicted_.size(); ++i) {
+      missing_[i] = predicted_[i] && !held.exclusive(held_at_[i]).has_value();
+    }
+    return true;
+  }
+  const std::vector<bool>* missing() const { return schema_ != nullptr ? &missing_ : nullptr; }
+
+ private:
+  std::vector<std::optional<std::string>> entries_of(const std::optional<std::string>& record) const {
+    std::vector<std::optional<std::string>> entries(schema_->indexes.size());
+    if (!record) return entries;
+    const model::Item item = model::decode_record(*record);
+    for (size_t i = 0; i < entries.size(); ++i) {
+      const model::Index& index = schema_->indexes[i];
+      if (index.building) entries[i] = model::index_entry_key(*schema_, index, item);
+    }
+    return entries;
+  }
+
+  const model::TableSchema* schema_ = nullptr;
+  std::vector<std::optional<std::string>> predicted_;
+  std::vector<size_t> held_at_;
+  std::vector<bool> missing_;
+};
 
 // A collection (all items of one partition key in table and local indexes) holds at most 10 GB.
 void check_collection(const Write& write, const WriteResult& result) {
@@ -105,13 +150,18 @@ const model::Value& partition_value(const Write& write) {
   return *write.item.find(write.table->schema->key.partition[0].name);
 }
 
-// Looks the table up again after its schema changed under a write.
-void refresh(catalog::Catalog& catalog, catalog::TablePtr& table, int64_t now_ms) {
+// Looks the table up again after its schema changed under a write. False if it is gone.
+bool try_refresh(catalog::Catalog& catalog, catalog::TablePtr& table, int64_t now_ms) {
   const auto found = catalog.find(table->name());
-  if (!found || found->schema->number != table->schema->number) throw_table_gone();
+  if (!found || found->schema->number != table->schema->number) return false;
   const auto state = found->state(now_ms);
-  if (state == catalog::TableState::kDeleting || state == catalog::TableState::kGone) throw_table_gone();
+  if (state == catalog::TableState::kDeleting || state == catalog::TableState::kGone) return false;
   table = found;
+  return true;
+}
+
+void refresh(catalog::Catalog& catalog, catalog::TablePtr& table, int64_t now_ms) {
+  if (!try_refresh(catalog, table, now_ms)) throw_table_gone();
 }
 
 std::string_view kind_noun(engine::ChangeKind kind) {
@@ -251,21 +301,29 @@ Task<WriteResult> Store::write(Write write) {
     mutation.shared.push_back(catalog::schema_guard_key(schema.number));
     if (counts_collection) mutation.shared.push_back(model::collection_key(schema.number, partition_value(write)));
     mutation.exclusive.push_back(key);
+    BuildingEntries building;
+    if (schema.is_building()) {
+      auto reading = get(write.table, write.item);
+      const auto record = co_await reading;
+      building.predict(schema, record, mutation.exclusive);
+    }
+    bool again = false;
     mutation.body = [&](const engine::Held& held, engine::Batch& batch) {
       result = WriteResult();
       stale = !is_current(held, 0, schema);
-      if (stale) return;
+      again = !stale && schema.is_building() && !building.look(held, held.exclusive(0));
+      if (stale || again) return;
       if (counts_collection) {
         result.collection_bytes = counter_value(held.shared(1));
         check_collection(write, result);
       }
       const int64_t collection_bytes = result.collection_bytes;
-      run_write(write, key, held.exclusive(0), now_us, batch, result);
+      run_write(write, key, held.exclusive(0), now_us, batch, result, building.missing());
       result.collection_bytes = collection_bytes;
     };
     auto pending = engine_.mutate(std::move(mutation));
     const engine::Outcome outcome = co_await pending;
-    if (outcome.committed() && !stale) co_return result;
+    if (outcome.committed() && !stale && !again) co_return result;
     if (outcome.kind == engine::Outcome::Kind::kFailed) throw_engine_failed(outcome.detail);
     if (attempt >= kMaxAttempts || outcome.kind == engine::Outcome::Kind::kTimedOut) {
       if (outcome.kind == engine::Outcome::Kind::kConflict && outcome.holder == engine::ChangeKind::kTransaction) {
@@ -301,6 +359,14 @@ Task<TransactionResult> Store::transact(std::vector<Write> writes, std::optional
     }
     const std::vector<std::string> keys = mutation.exclusive;
     if (companion) mutation.exclusive.push_back(companion->key);
+    std::vector<BuildingEntries> building(writes.size());
+    for (size_t i = 0; i < writes.size(); ++i) {
+      if (!writes[i].table->schema->is_building()) continue;
+      auto reading = get(writes[i].table, writes[i].item);
+      const auto record = co_await reading;
+      building[i].predict(*writes[i].table->schema, record, mutation.exclusive);
+    }
+    bool again = false;
     const int64_t now_us = clock_.now_us();
     bool stale = false;
     mutation.body = [&](const engine::Held& held, engine::Batch& batch) {
@@ -308,7 +374,11 @@ Task<TransactionResult> Store::transact(std::vector<Write> writes, std::optional
       outcome_of.results.resize(writes.size());
       stale = false;
       for (size_t i = 0; i < writes.size(); ++i) stale = stale || !is_current(held, guard_of[i], *writes[i].table->schema);
-      if (stale) return;
+      again = false;
+      for (size_t i = 0; !stale && i < writes.size(); ++i) {
+        again = again || (building[i].missing() != nullptr && !building[i].look(held, held.exclusive(i)));
+      }
+      if (stale || again) return;
       if (companion && !companion->inspect(held.exclusive(keys.size()))) {
         outcome_of.kind = TransactionResult::Kind::kRefused;
         return;
@@ -322,7 +392,7 @@ Task<TransactionResult> Store::transact(std::vector<Write> writes, std::optional
             check_collection(writes[i], result);
           }
           const int64_t collection_bytes = result.collection_bytes;
-          run_write(writes[i], keys[i], held.exclusive(i), now_us, batch, result);
+          run_write(writes[i], keys[i], held.exclusive(i), now_us, batch, result, building[i].missing());
           result.collection_bytes = collection_bytes;
         } catch (const ApiError& error) {
           result.error = error;
@@ -338,7 +408,7 @@ Task<TransactionResult> Store::transact(std::vector<Write> writes, std::optional
     };
     auto pending = engine_.mutate(std::move(mutation));
     const engine::Outcome outcome = co_await pending;
-    if (outcome.committed() && !stale) co_return outcome_of;
+    if (outcome.committed() && !stale && !again) co_return outcome_of;
     if (outcome.kind == engine::Outcome::Kind::kFailed) throw_engine_failed(outcome.detail);
     if (attempt >= kMaxAttempts || outcome.kind == engine::Outcome::Kind::kTimedOut) {
       outcome_of.kind = TransactionResult::Kind::kConflict;
@@ -373,7 +443,112 @@ Task<std::vector<Store::Size>> Store::sizes(const model::TableSchema& table) {
 
 Task<void> Store::erase_table(model::TableNumber table) {
   const std::string prefix = model::table_prefix(table);
-  const engine::Range range{prefix, prefix_end(prefix)};
+  auto erasing = erase(table, engine::Range{prefix, prefix_end(prefix)});
+  co_await erasing;
+}
+
+Task<bool> Store::build_entries(catalog::TablePtr table, model::IndexNumber number, std::vector<model::Item> items,
+                                std::string cursor_key, std::string cursor) {
+  for (int attempt = 0;; ++attempt) {
+    const model::TableSchema& schema = *table->schema;
+    const auto index = std::find_if(schema.indexes.begin(), schema.indexes.end(),
+                                    [&](const model::Index& one) { return one.number == number; });
+    if (index == schema.indexes.end()) co_return false;
+    const int64_t now_us = clock_.now_us();
+    std::vector<std::string> entries;
+    engine::Mutation mutation;
+    mutation.shared.push_back(catalog::schema_guard_key(schema.number));
+    for (const model::Item& item : items) {
+      auto entry = model::index_entry_key(schema, *index, item);
+      if (!entry) continue;
+      mutation.exclusive.push_back(model::item_key(schema, item));
+      mutation.exclusive.push_back(*entry);
+      entries.push_back(std::move(*entry));
+    }
+    mutation.exclusive.push_back(cursor_key);
+    bool stale = false;
+    mutation.body = [&](const engine::Held& held, engine::Batch& batch) {
+      stale = !is_current(held, 0, schema);
+      if (stale) return;
+      for (size_t i = 0; i < entries.size(); ++i) {
+        const auto& record = held.exclusive(2 * i);
+        // Gone, there already, or changed since by a writer, who then wrote the entry himself.
+        if (!record || held.exclusive(2 * i + 1)) continue;
+        std::string_view encoded = *record;
+        const model::RecordHeader header = model::read_header(encoded);
+        const model::Item item = model::decode_item(encoded);
+        if (model::index_entry_key(schema, *index, item) != entries[i]) continue;
+        write_new_entry(schema, *index, Image{&item, header.size_bytes}, now_us, batch);
+      }
+      batch.put(cursor_key, cursor);
+    };
+    auto pending = engine_.mutate(std::move(mutation));
+    const engine::Outcome outcome = co_await pending;
+    if (outcome.committed() && !stale) co_return true;
+    if (outcome.kind == engine::Outcome::Kind::kFailed || attempt >= kMaxAttempts) throw_engine_failed(outcome.detail);
+    if (stale && !try_refresh(catalog_, table, clock_.now_ms())) co_return false;
+  }
+}
+
+Task<bool> Store::queue_expiring(catalog::TablePtr table, std::vector<model::Item> items, std::string cursor_key,
+                                 std::string cursor) {
+  for (int attempt = 0;; ++attempt) {
+    const model::TableSchema& schema = *table->schema;
+    if (schema.ttl_attribute.empty()) co_return false;
+    engine::Mutation mutation;
+    mutation.shared.push_back(catalog::schema_guard_key(schema.number));
+    for (const model::Item& item : items) {
+      if (expiry_of(schema, item)) mutation.exclusive.push_back(model::item_key(schema, item));
+    }
+    const std::vector<std::string> keys = mutation.exclusive;
+    mutation.exclusive.push_back(cursor_key);
+    bool stale = false;
+    mutation.body = [&](const engine::Held& held, engine::Batch& batch) {
+      stale = !is_current(held, 0, schema);
+      if (stale) return;
+      for (size_t i = 0; i < keys.size(); ++i) {
+        const auto& record = held.exclusive(i);
+        if (record) write_expiry(schema, model::decode_record(*record), keys[i], batch);
+      }
+      batch.put(cursor_key, cursor);
+    };
+    auto pending = engine_.mutate(std::move(mutation));
+    const engine::Outcome outcome = co_await pending;
+    if (outcome.committed() && !stale) co_return true;
+    if (outcome.kind == engine::Outcome::Kind::kFailed || attempt >= kMaxAttempts) throw_engine_failed(outcome.detail);
+    if (stale && !try_refresh(catalog_, table, clock_.now_ms())) co_return false;
+  }
+}
+
+Task<bool> Store::expire(catalog::TablePtr table, model::Item key, int64_t expiry_s, std::string queue_row) {
+  const std::string attribute = table->schema->ttl_attribute;
+  if (attribute.empty()) co_return false;
+  Write deletion;
+  deletion.kind = Write::Kind::kDelete;
+  deletion.table = table;
+  deletion.item = key;
+  deletion.presence = Write::Presence::kMustExist;
+  deletion.condition = expr::Condition::compare(
+      expr::Condition::Kind::kEqual, expr::Operand::of_path(expr::Path(attribute)),
+      expr::Operand::of_value(model::Value::number(model::Number::from_int(expiry_s))));
+  auto deleting = write(std::move(deletion));
+  const WriteResult result = co_await deleting;
+  if (result.done()) co_return true;
+  // The item says otherwise by now: its row is of the past, unless it was put back in between.
+  const std::string item_key = model::item_key(*table->schema, key);
+  engine::Mutation mutation;
+  mutation.exclusive = {item_key, queue_row};
+  mutation.body = [&](const engine::Held& held, engine::Batch& batch) {
+    const auto& record = held.exclusive(0);
+    if (record && expiry_of(*table->schema, model::decode_record(*record)) == expiry_s) return;
+    batch.erase(queue_row);
+  };
+  auto pending = engine_.mutate(std::move(mutation));
+  co_await pending;
+  co_return false;
+}
+
+Task<void> Store::erase(model::TableNumber table, engine::Range range) {
   for (int attempt = 0;; ++attempt) {
     engine::Mutation mutation;
     mutation.exclusive.push_back(catalog::schema_guard_key(table));

@@ -130,6 +130,22 @@ class Store {
   // All or nothing.
   Task<TransactionResult> transact(std::vector<Write> writes, std::optional<Companion> companion = std::nullopt);
 
+  // Background work on items as a view showed them. Each change is made under the item's own latch, from what the item
+  // is by then, so that writers go on meanwhile; what a writer has done already is left alone. `cursor_key` is put to
+  // `cursor` in the same commit. False if the table or the index is gone.
+  //
+  // Makes the entries of `items` in an index that is being built.
+  Task<bool> build_entries(catalog::TablePtr table, model::IndexNumber index, std::vector<model::Item> items,
+                           std::string cursor_key, std::string cursor);
+  // Queues those of `items` that expire.
+  Task<bool> queue_expiring(catalog::TablePtr table, std::vector<model::Item> items, std::string cursor_key,
+                            std::string cursor);
+  // Deletes an item if it expires at `expiry_s`, and in any case its row in the queue unless that is right again. False
+  // if there was nothing to delete.
+  Task<bool> expire(catalog::TablePtr table, model::Item key, int64_t expiry_s, std::string queue_row);
+  // Erases a range of keys that nobody writes to: the table's schema has changed so that nobody does.
+  Task<void> erase(model::TableNumber table, engine::Range range);
+
   // Items and bytes of a table, or of one of its indexes, as of now.
   struct Size {
     int64_t items = 0;

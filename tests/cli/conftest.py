@@ -5,6 +5,7 @@ import os
 import shutil
 import subprocess
 
+import boto3
 import pytest
 
 TIMEOUT_S = 120
@@ -59,3 +60,22 @@ def refuses(sh):
         assert result.text == ""
 
     return run
+
+
+@pytest.fixture
+def client(endpoint, no_table_stays):
+    """For what a test needs but is not about: the CLI takes a second for each command."""
+    return boto3.client("dynamodb", endpoint_url=endpoint)
+
+
+@pytest.fixture
+def create_table(client):
+    def create(name, *keys):
+        client.create_table(
+            TableName=name,
+            KeySchema=[{"AttributeName": n, "KeyType": k} for n, k in zip(keys, ("HASH", "RANGE"))],
+            AttributeDefinitions=[{"AttributeName": n, "AttributeType": "S"} for n in keys],
+            BillingMode="PAY_PER_REQUEST",
+        )
+
+    return create

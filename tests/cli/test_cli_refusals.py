@@ -9,8 +9,8 @@ CREATE = (
 
 
 @pytest.fixture
-def things(sh):
-    assert sh(CREATE).code == 0
+def things(create_table):
+    create_table("Things", "PK")
 
 
 def test_a_table_that_does_not_exist(refuses):

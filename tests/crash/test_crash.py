@@ -1,21 +1,20 @@
 """Kills the server while it is written to, starts it again, and looks for what it had acknowledged.
 
 Every writer has keys of its own and knows what each must hold: what was last acknowledged or, for the one request that
-the kill interrupted, either what was before or what it asked for. STATOR_CRASH_ROUNDS and STATOR_CRASH_SEED repeat or
-prolong a run.
+the kill interrupted, either what was before or what it asked for. What the indexes hold and what DescribeTable counts
+must follow from the table. STATOR_ROUNDS and STATOR_CRASH_SEED prolong or repeat a run.
 """
 
-import http.client
 import os
 import random
-import threading
 import time
 
 import pytest
+from restarting_server import CONNECTION_LOST, create_table, run_together, scan
 from stator_process import StatorProcess
 from wire_client import WireClient
 
-ROUNDS = int(os.environ.get("STATOR_CRASH_ROUNDS", "5"))
+ROUNDS = int(os.environ.get("STATOR_ROUNDS", "5"))
 SEED = int(os.environ.get("STATOR_CRASH_SEED", str(int(time.time()))))
 WRITERS = 6
 KEYS_OF_A_WRITER = 40
@@ -28,13 +27,30 @@ TABLE = {
         {"AttributeName": "PK", "AttributeType": "S"},
         {"AttributeName": "SK", "AttributeType": "S"},
         {"AttributeName": "group", "AttributeType": "S"},
+        {"AttributeName": "color", "AttributeType": "S"},
+        {"AttributeName": "version", "AttributeType": "N"},
     ],
     "GlobalSecondaryIndexes": [{
         "IndexName": "ByGroup",
         "KeySchema": [{"AttributeName": "group", "KeyType": "HASH"}],
         "Projection": {"ProjectionType": "ALL"},
+    }, {
+        "IndexName": "ByColor",  # sparse: not every item has a color
+        "KeySchema": [{"AttributeName": "color", "KeyType": "HASH"}, {"AttributeName": "version", "KeyType": "RANGE"}],
+        "Projection": {"ProjectionType": "INCLUDE", "NonKeyAttributes": ["group"]},
+    }],
+    "LocalSecondaryIndexes": [{
+        "IndexName": "ByVersion",
+        "KeySchema": [{"AttributeName": "PK", "KeyType": "HASH"}, {"AttributeName": "version", "KeyType": "RANGE"}],
+        "Projection": {"ProjectionType": "KEYS_ONLY"},
     }],
     "BillingMode": "PAY_PER_REQUEST",
+}
+# What an item must have to be in an index, and what of it is there; None is everything.
+INDEXES = {
+    "ByGroup": ({"group"}, None),
+    "ByColor": ({"color", "version"}, {"PK", "SK", "color", "version", "group"}),
+    "ByVersion": ({"version"}, {"PK", "SK", "version"}),
 }
 COUNTER = {"PK": {"S": "counter"}, "SK": {"S": "counter"}}
 
@@ -60,6 +76,7 @@ class Writer:
             **self._key(sort_key),
             "version": {"N": str(version)},
             "group": {"S": f"{self.name}-{version % 3}"},
+            **({"color": {"S": "red"}} if version % 2 else {}),
             "filler": {"S": "x" * self.random.choice((1, 100, 5000))},
         }
 
@@ -67,12 +84,25 @@ class Writer:
         return "PutItem", {"TableName": "Crash", "Item": self._item(sort_key, version)}, {sort_key: version}
 
     def _update(self, sort_key, version):
+        change = "SET version = :v, #g = :g" + (" REMOVE color" if version % 2 else ", color = :c")
         return "UpdateItem", {
-            "TableName": "Crash", "Key": self._key(sort_key), "UpdateExpression": "SET version = :v, #g = :g",
+            "TableName": "Crash", "Key": self._key(sort_key), "UpdateExpression": change,
             "ExpressionAttributeNames": {"#g": "group"},
             "ExpressionAttributeValues": {
-                ":v": {"N": str(version)}, ":g": {"S": f"{self.name}-{version % 3}"}},
+                ":v": {"N": str(version)}, ":g": {"S": f"{self.name}-{version % 3}"},
+                **({} if version % 2 else {":c": {"S": "blue"}})},
         }, {sort_key: version}
+
+    def _conditional(self, sort_key, version):
+        # Nobody else writes the key, so what was acknowledged last is there.
+        operation, request, effect = self._update(sort_key, version)
+        known = self.acknowledged.get(sort_key)
+        if known is None:
+            request["ConditionExpression"] = "attribute_not_exists(PK)"
+        else:
+            request["ConditionExpression"] = "version = :known"
+            request["ExpressionAttributeValues"][":known"] = {"N": str(known)}
+        return operation, request, effect
 
     def _delete(self, sort_key, _):
         return "DeleteItem", {"TableName": "Crash", "Key": self._key(sort_key)}, {sort_key: None}
@@ -83,12 +113,24 @@ class Writer:
         puts = [{"Put": {"TableName": "Crash", "Item": self._item(name, version)}} for name in names]
         return "TransactWriteItems", {"TransactItems": puts}, {name: version for name in names}
 
+    def _batch(self, _, version):
+        # Each for itself: of an interrupted one, any part may be there.
+        writes, effect = [], {}
+        for key in self.random.sample(range(KEYS_OF_A_WRITER), 8):
+            if self.random.random() < 0.3:
+                writes.append({"DeleteRequest": {"Key": self._key(str(key))}})
+                effect[str(key)] = None
+            else:
+                writes.append({"PutRequest": {"Item": self._item(str(key), version)}})
+                effect[str(key)] = version
+        return "BatchWriteItem", {"RequestItems": {"Crash": writes}}, effect
+
     def run(self, port):
         client = WireClient(port)
         try:
             while True:
                 self._write_once(client)
-        except (OSError, http.client.HTTPException):
+        except CONNECTION_LOST:
             pass  # The kill.
         finally:
             client.close()
@@ -96,9 +138,11 @@ class Writer:
     def _write_once(self, client):
         self.version += 1
         sort_key = str(self.random.randrange(KEYS_OF_A_WRITER))
-        make = self.random.choice((self._put, self._put, self._update, self._delete, self._transact))
+        make = self.random.choice((self._put, self._put, self._update, self._conditional, self._delete,
+                                   self._transact, self._batch))
         operation, request, self.interrupted = make(sort_key, self.version)
-        client.expect(operation, request)
+        answer = client.expect(operation, request)
+        assert not answer.get("UnprocessedItems"), answer
         self.acknowledged.update(self.interrupted)
         self.interrupted = {}
         self.writes += 1
@@ -125,19 +169,27 @@ class Writer:
         self.interrupted = {}
 
 
-def scan(client, **more):
-    items, start = [], {}
-    while True:
-        answer = client.expect("Scan", {"TableName": "Crash", **more, **start})
-        items += answer["Items"]
-        if "LastEvaluatedKey" not in answer:
-            return items
-        start = {"ExclusiveStartKey": answer["LastEvaluatedKey"]}
+def order(item):
+    return item["PK"]["S"], item["SK"]["S"]
+
+
+def check_indexes(client, items):
+    """Each index holds what the table implies, and what is counted is what is there."""
+    described = client.expect("DescribeTable", {"TableName": "Crash"})["Table"]
+    assert described["ItemCount"] == len(items)
+    counts = {index["IndexName"]: index["ItemCount"]
+              for index in described["GlobalSecondaryIndexes"] + described["LocalSecondaryIndexes"]}
+    for name, (needed, projected) in INDEXES.items():
+        implied = [{field: value for field, value in item.items() if projected is None or field in projected}
+                   for item in items if needed <= item.keys()]
+        held = scan(client, "Crash", IndexName=name)
+        assert sorted(held, key=order) == sorted(implied, key=order), f"{name} differs from its table"
+        assert counts[name] == len(held), f"{name} counts wrong"
 
 
 def check_all(client, writers, count_before):
-    """Returns the counter. Checks every item, that the index holds the same, and the counter's bounds."""
-    items = scan(client, ConsistentRead=True)
+    """Returns the counter. Checks every item, the indexes, and the counter's bounds."""
+    items = scan(client, "Crash", ConsistentRead=True)
     by_writer = {writer.name: {} for writer in writers}
     count = 0
     for item in items:
@@ -148,11 +200,7 @@ def check_all(client, writers, count_before):
     for writer in writers:
         writer.check(by_writer[writer.name])
 
-    def order(item):
-        return item["PK"]["S"], item["SK"]["S"]
-
-    in_table = sorted((item for item in items if "group" in item), key=order)
-    assert sorted(scan(client, IndexName="ByGroup"), key=order) == in_table
+    check_indexes(client, items)
 
     acknowledged = count_before + sum(writer.counted for writer in writers)
     assert acknowledged <= count <= acknowledged + sum(writer.counting for writer in writers)
@@ -161,16 +209,26 @@ def check_all(client, writers, count_before):
     return count
 
 
+def check_nothing_stays(client):
+    """Once all items are deleted, no index entry, count or byte may be left of them."""
+    for item in scan(client, "Crash"):
+        client.expect("DeleteItem", {"TableName": "Crash", "Key": {"PK": item["PK"], "SK": item["SK"]}})
+    check_indexes(client, [])
+    described = client.expect("DescribeTable", {"TableName": "Crash"})["Table"]
+    assert described["TableSizeBytes"] == 0
+    for index in described["GlobalSecondaryIndexes"] + described["LocalSecondaryIndexes"]:
+        assert index["IndexSizeBytes"] == 0, f"{index['IndexName']} still counts bytes"
+
+
 def write_until_killed(server, writers, duration_s):
-    threads = [threading.Thread(target=writer.run, args=(server.port,), daemon=True) for writer in writers]
-    for thread in threads:
-        thread.start()
-    # Not a wait for something to happen: the moment of the kill is what the test draws at random.
-    time.sleep(duration_s)
-    server.kill()
-    for thread in threads:
-        thread.join(30)
-        assert not thread.is_alive()
+    def kill():
+        # Not a wait for something to happen: the moment of the kill is what the test draws at random.
+        time.sleep(duration_s)
+        ended_by_itself = not server.running()
+        server.kill()
+        assert not ended_by_itself, f"the server ended by itself:\n{server.log()}"
+
+    run_together(kill, *(lambda writer=writer: writer.run(server.port) for writer in writers))
 
 
 def test_no_acknowledged_write_is_lost(tmp_path):
@@ -182,7 +240,7 @@ def test_no_acknowledged_write_is_lost(tmp_path):
 
     server = StatorProcess(*arguments)
     try:
-        WireClient(server.port).expect("CreateTable", TABLE)
+        create_table(WireClient(server.port), TABLE)
         for _ in range(ROUNDS):
             write_until_killed(server, writers, chance.uniform(MIN_ROUND_S, MAX_ROUND_S))
             server = StatorProcess(*arguments)
@@ -196,6 +254,7 @@ def test_no_acknowledged_write_is_lost(tmp_path):
         server = StatorProcess(*arguments)
         client = WireClient(server.port)
         check_all(client, writers, count)
+        check_nothing_stays(client)
         client.close()
     finally:
         server.kill()

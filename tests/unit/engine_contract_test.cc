@@ -63,18 +63,20 @@ TEST_P(EngineContract, the_body_sees_what_its_keys_hold) {
   put(*engine_, "a", "1");
   put(*engine_, "b", "2");
   std::vector<std::optional<std::string>> seen;
-  const Outcome outcome = mutate(*engine_, {"a", "none"}, {"b", "c"}, [&](const Held& held, Batch& batch) {
-    seen = {held.shared(0), held.shared(1), held.exclusive(0), held.exclusive(1)};
-    batch.put("b", "3");
-    batch.erase("c");
-  });
+  const Outcome outcome =
+      mutate(*engine_, {"a", "none"}, {"b", "c"}, [&](const Held& held, Batch& batch) {
+        seen = {held.shared(0), held.shared(1), held.exclusive(0), held.exclusive(1)};
+        batch.put("b", "3");
+        batch.erase("c");
+      });
   EXPECT_TRUE(outcome.committed());
   EXPECT_EQ(seen, (std::vector<std::optional<std::string>>{"1", std::nullopt, "2", std::nullopt}));
   EXPECT_EQ(get(*engine_, "b"), "3");
 }
 
 TEST_P(EngineContract, a_key_may_be_named_twice_and_shared_and_exclusive_at_once) {
-  const Outcome outcome = mutate(*engine_, {"k", "k"}, {"k"}, [](const Held&, Batch& batch) { batch.put("k", "v"); });
+  const Outcome outcome =
+      mutate(*engine_, {"k", "k"}, {"k"}, [](const Held&, Batch& batch) { batch.put("k", "v"); });
   EXPECT_TRUE(outcome.committed());
   EXPECT_EQ(get(*engine_, "k"), "v");
 }
@@ -98,10 +100,11 @@ TEST_P(EngineContract, concurrent_increments_of_one_key_are_isolated) {
   for (int t = 0; t < kThreads; ++t) {
     threads.emplace_back([&] {
       for (int i = 0; i < kEach; ++i) {
-        const Outcome outcome = mutate(*engine_, {"guard"}, {"hot"}, [](const Held& held, Batch& batch) {
-          const int before = held.exclusive(0) ? std::stoi(*held.exclusive(0)) : 0;
-          batch.put("hot", std::to_string(before + 1));
-        });
+        const Outcome outcome =
+            mutate(*engine_, {"guard"}, {"hot"}, [](const Held& held, Batch& batch) {
+              const int before = held.exclusive(0) ? std::stoi(*held.exclusive(0)) : 0;
+              batch.put("hot", std::to_string(before + 1));
+            });
         EXPECT_TRUE(outcome.committed()) << outcome.detail;
       }
     });
@@ -119,10 +122,11 @@ TEST_P(EngineContract, changes_started_together_on_one_key_all_count) {
     batch.put("hot", std::to_string(before + 1));
   };
   for (int i = 0; i < kChanges; ++i) {
-    start(mutate_until_done(*engine_, {}, {"hot"}, increment), [&](std::exception_ptr, std::optional<Outcome> outcome) {
-      EXPECT_TRUE(outcome && outcome->committed());
-      if (++done == kChanges) finished.release();
-    });
+    start(mutate_until_done(*engine_, {}, {"hot"}, increment),
+          [&](std::exception_ptr, std::optional<Outcome> outcome) {
+            EXPECT_TRUE(outcome && outcome->committed());
+            if (++done == kChanges) finished.release();
+          });
   }
   finished.acquire();
   EXPECT_EQ(get(*engine_, "hot"), std::to_string(kChanges));
@@ -179,14 +183,17 @@ TEST_P(EngineContract, a_key_held_alone_keeps_sharers_out_until_patience_ends) {
   holding.acquire();
   bool ran = false;
   const Outcome outcome = mutate(
-      *engine_, {"guard"}, {"k"}, [&](const Held&, Batch&) { ran = true; }, std::chrono::milliseconds(30));
+      *engine_, {"guard"}, {"k"}, [&](const Held&, Batch&) { ran = true; },
+      std::chrono::milliseconds(30));
   EXPECT_EQ(outcome.kind, Outcome::Kind::kTimedOut);
-  const Outcome at_once =
-      mutate(*engine_, {"guard"}, {}, [&](const Held&, Batch&) { ran = true; }, std::chrono::milliseconds(0));
+  const Outcome at_once = mutate(
+      *engine_, {"guard"}, {}, [&](const Held&, Batch&) { ran = true; },
+      std::chrono::milliseconds(0));
   EXPECT_EQ(at_once.kind, Outcome::Kind::kTimedOut);
   EXPECT_FALSE(ran);
   // Everything the one who gave up held is free again.
-  const Outcome other = mutate(*engine_, {}, {"k"}, [](const Held&, Batch& batch) { batch.put("k", "v"); });
+  const Outcome other =
+      mutate(*engine_, {}, {"k"}, [](const Held&, Batch& batch) { batch.put("k", "v"); });
   EXPECT_TRUE(other.committed());
   let_go.release();
   holder.join();
@@ -209,7 +216,8 @@ TEST_P(EngineContract, sharers_of_a_key_do_not_keep_each_other_out) {
     });
   });
   holding.acquire();
-  const Outcome sharer = mutate(*engine_, {"guard"}, {"b"}, [](const Held&, Batch& batch) { batch.put("b", "1"); });
+  const Outcome sharer =
+      mutate(*engine_, {"guard"}, {"b"}, [](const Held&, Batch& batch) { batch.put("b", "1"); });
   EXPECT_TRUE(sharer.committed());
   const Outcome owner = mutate(
       *engine_, {}, {"guard"}, [](const Held&, Batch&) {}, std::chrono::milliseconds(20));
@@ -351,7 +359,8 @@ TEST_P(EngineContract, versions_of_concurrent_changes_are_distinct_and_rise) {
   for (int t = 0; t < kThreads; ++t) {
     threads.emplace_back([&, t] {
       for (int i = 0; i < 100; ++i) {
-        versions[static_cast<size_t>(t)].push_back(put(*engine_, "k" + std::to_string(t), "v").version);
+        versions[static_cast<size_t>(t)].push_back(
+            put(*engine_, "k" + std::to_string(t), "v").version);
       }
     });
   }
@@ -424,7 +433,11 @@ TEST_P(EngineContract, an_erased_range_is_gone_for_a_change_right_behind_it) {
   const auto done = [&](std::exception_ptr, std::optional<Outcome>) {
     if (--left == 0) finished.release();
   };
-  start(mutate_until_done(*engine_, {}, {"t"}, [](const Held&, Batch& batch) { batch.erase_range({"t", "u"}); }), done);
+  start(mutate_until_done(*engine_, {}, {"t"},
+                          [](const Held&, Batch& batch) {
+                            batch.erase_range({"t", "u"});
+                          }),
+        done);
   std::optional<std::string> seen = "nothing";
   start(mutate_until_done(*engine_, {"t"}, {"t1"},
                           [&](const Held& held, Batch& batch) {
@@ -466,8 +479,9 @@ TEST_P(EngineContract, many_large_changes_pass_the_gate) {
   std::binary_semaphore finished(0);
   for (int i = 0; i < kChanges; ++i) {
     const std::string key = "k" + std::to_string(i);
-    start(mutate_until_done(*engine_, {}, {key},
-                            [key](const Held&, Batch& batch) { batch.put(key, std::string(2'000'000, 'x')); }),
+    start(mutate_until_done(
+              *engine_, {}, {key},
+              [key](const Held&, Batch& batch) { batch.put(key, std::string(2'000'000, 'x')); }),
           [&](std::exception_ptr, std::optional<Outcome> outcome) {
             EXPECT_TRUE(outcome && outcome->committed());
             if (++done == kChanges) finished.release();
@@ -521,7 +535,8 @@ std::string flavour_name(const testing::TestParamInfo<Flavour>& info) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Engines, EngineContract,
-                         testing::Values(Flavour::kSync, Flavour::kOs, Flavour::kMemory, Flavour::kAdversary),
+                         testing::Values(Flavour::kSync, Flavour::kOs, Flavour::kMemory,
+                                         Flavour::kAdversary),
                          flavour_name);
 
 }  // namespace

@@ -1,4 +1,5 @@
-// How the rocksdb engine keeps its promises: queued images, threads, the disk that fails, data that is not in memory.
+// How the rocksdb engine keeps its promises: queued images, threads, the disk that fails, data that
+// is not in memory.
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 
@@ -19,7 +20,8 @@
 namespace stator::engine {
 namespace {
 
-RocksdbOptions options_for(const TempDirectory& directory, Durability durability = Durability::kSync) {
+RocksdbOptions options_for(const TempDirectory& directory,
+                           Durability durability = Durability::kSync) {
   RocksdbOptions options;
   options.directory = directory.path();
   options.durability = durability;
@@ -93,8 +95,10 @@ TEST(RocksdbEngine, who_saw_a_queued_image_ends_after_it_is_durable_even_without
   const std::unique_ptr<Engine> engine = open_rocksdb(options_for(directory));
   for (int i = 0; i < 20; ++i) {
     Changes changes(*engine, 2);
-    changes.add("writer ", {"k"}, [&](const Held&, Batch& batch) { batch.put("k", std::to_string(i)); });
-    changes.add("reader ", {"k"}, [&](const Held& held, Batch&) { EXPECT_EQ(held.exclusive(0), std::to_string(i)); });
+    changes.add("writer ", {"k"},
+                [&](const Held&, Batch& batch) { batch.put("k", std::to_string(i)); });
+    changes.add("reader ", {"k"},
+                [&](const Held& held, Batch&) { EXPECT_EQ(held.exclusive(0), std::to_string(i)); });
     EXPECT_EQ(changes.wait(), "writer reader ");
   }
 }
@@ -233,11 +237,13 @@ TEST(RocksdbEngine, a_write_that_fails_ends_all_writing_and_acknowledges_nothing
       const Outcome failed = put(*engine, "failed", std::string(100'000, 'x'));
       ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &old_limit), 0);
       EXPECT_EQ(failed.kind, Outcome::Kind::kFailed);
-      EXPECT_NE(failed.detail.find("the store cannot be written"), std::string::npos) << failed.detail;
+      EXPECT_NE(failed.detail.find("the store cannot be written"), std::string::npos)
+          << failed.detail;
       // The disk is well again, but the log is not.
       const Outcome later = put(*engine, "later", "v");
       EXPECT_EQ(later.kind, Outcome::Kind::kFailed);
-      EXPECT_NE(later.detail.find("the store cannot be written"), std::string::npos) << later.detail;
+      EXPECT_NE(later.detail.find("the store cannot be written"), std::string::npos)
+          << later.detail;
       EXPECT_EQ(get(*engine, "before"), "v");
       EXPECT_EQ(get(*engine, "failed"), std::nullopt);
       EXPECT_EQ(get(*engine, "later"), std::nullopt);
@@ -262,7 +268,8 @@ TEST(RocksdbEngine, what_is_queued_is_committed_before_the_engine_ends) {
     engine.reset();
     changes.wait();
   }
-  EXPECT_EQ(scan(*open_rocksdb(options_for(directory)), {"k", "l"}).size(), static_cast<size_t>(kChanges));
+  EXPECT_EQ(scan(*open_rocksdb(options_for(directory)), {"k", "l"}).size(),
+            static_cast<size_t>(kChanges));
 }
 
 TEST(RocksdbEngine, a_slowed_down_store_in_memory_still_takes_every_write) {

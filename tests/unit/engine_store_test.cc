@@ -14,7 +14,8 @@
 namespace stator::engine {
 namespace {
 
-std::unique_ptr<Engine> open(const std::filesystem::path& directory, Durability durability = Durability::kSync) {
+std::unique_ptr<Engine> open(const std::filesystem::path& directory,
+                             Durability durability = Durability::kSync) {
   RocksdbOptions options;
   options.directory = directory;
   options.durability = durability;
@@ -31,7 +32,9 @@ std::string failure_of_open(const std::filesystem::path& directory) {
   return "";
 }
 
-void write(const std::filesystem::path& path, const std::string& text) { std::ofstream(path) << text; }
+void write(const std::filesystem::path& path, const std::string& text) {
+  std::ofstream(path) << text;
+}
 
 std::string read(const std::filesystem::path& path) {
   std::ifstream file(path, std::ios::binary);
@@ -75,7 +78,8 @@ TEST(EngineStore, a_newer_format_is_refused) {
 TEST(EngineStore, a_damaged_or_missing_format_is_refused) {
   const TempDirectory directory;
   put(*open(directory.path()), "k", "v");
-  for (const std::string text : {"", "nonsense", "stator-rocksdb-format 1x", "stator-rocksdb-format 99999999999999"}) {
+  for (const std::string text :
+       {"", "nonsense", "stator-rocksdb-format 1x", "stator-rocksdb-format 99999999999999"}) {
     write(directory.path() / "FORMAT", text);
     EXPECT_NE(failure_of_open(directory.path()).find("is damaged"), std::string::npos) << text;
   }
@@ -88,7 +92,8 @@ TEST(EngineStore, a_path_that_cannot_be_a_directory_is_refused) {
   std::filesystem::create_directories(directory.path());
   write(directory.path() / "file", "");
   EXPECT_NE(failure_of_open(directory.path() / "file").find("cannot be used"), std::string::npos);
-  EXPECT_NE(failure_of_open(directory.path() / "file" / "below").find("cannot be used"), std::string::npos);
+  EXPECT_NE(failure_of_open(directory.path() / "file" / "below").find("cannot be used"),
+            std::string::npos);
   EXPECT_NE(failure_of_open("/proc/stator"), "");
 }
 

@@ -1,5 +1,5 @@
-// Short words for tests of an engine. They try again where an engine may say no for no reason: a conflict, an expired
-// view.
+// Short words for tests of an engine. They try again where an engine may say no for no reason: a
+// conflict, an expired view.
 #pragma once
 
 #include <unistd.h>
@@ -43,9 +43,9 @@ class TempDirectory {
 
 using Body = std::function<void(const Held&, Batch&)>;
 
-inline Task<Outcome> mutate_until_done(Engine& engine, std::vector<std::string> shared,
-                                       std::vector<std::string> exclusive, Body body,
-                                       std::chrono::milliseconds patience = std::chrono::seconds(60)) {
+inline Task<Outcome> mutate_until_done(
+    Engine& engine, std::vector<std::string> shared, std::vector<std::string> exclusive, Body body,
+    std::chrono::milliseconds patience = std::chrono::seconds(60)) {
   for (;;) {
     Mutation mutation;
     mutation.id = "test";
@@ -59,10 +59,11 @@ inline Task<Outcome> mutate_until_done(Engine& engine, std::vector<std::string> 
   }
 }
 
-inline Outcome mutate(Engine& engine, std::vector<std::string> shared, std::vector<std::string> exclusive, Body body,
+inline Outcome mutate(Engine& engine, std::vector<std::string> shared,
+                      std::vector<std::string> exclusive, Body body,
                       std::chrono::milliseconds patience = std::chrono::seconds(60)) {
-  return run_blocking(
-      mutate_until_done(engine, std::move(shared), std::move(exclusive), std::move(body), patience));
+  return run_blocking(mutate_until_done(engine, std::move(shared), std::move(exclusive),
+                                        std::move(body), patience));
 }
 
 inline Outcome put(Engine& engine, const std::string& key, const std::string& value) {
@@ -83,7 +84,8 @@ inline std::optional<std::string> get(Engine& engine, const std::string& key) {
   return get(*view, key);
 }
 
-inline std::vector<std::optional<std::string>> get_many(Engine& engine, const std::vector<std::string>& keys) {
+inline std::vector<std::optional<std::string>> get_many(Engine& engine,
+                                                        const std::vector<std::string>& keys) {
   for (;;) {
     try {
       const std::unique_ptr<View> view = engine.view();
@@ -93,7 +95,8 @@ inline std::vector<std::optional<std::string>> get_many(Engine& engine, const st
   }
 }
 
-inline std::optional<Rows> try_scan(Engine& engine, Range range, Direction direction = Direction::kForward,
+inline std::optional<Rows> try_scan(Engine& engine, Range range,
+                                    Direction direction = Direction::kForward,
                                     ScanLimit limit = {}) {
   try {
     const std::unique_ptr<View> view = engine.view();
@@ -103,7 +106,8 @@ inline std::optional<Rows> try_scan(Engine& engine, Range range, Direction direc
   }
 }
 
-inline Rows scan(Engine& engine, const Range& range, Direction direction = Direction::kForward, ScanLimit limit = {}) {
+inline Rows scan(Engine& engine, const Range& range, Direction direction = Direction::kForward,
+                 ScanLimit limit = {}) {
   for (;;) {
     std::optional<Rows> rows = try_scan(engine, range, direction, limit);
     if (rows) return std::move(*rows);

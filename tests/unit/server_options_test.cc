@@ -48,7 +48,7 @@ TEST_F(OptionsTest, DefaultsAreSafeForALaptop) {
   EXPECT_EQ(defaults.database.directory, "stator-data");
   EXPECT_EQ(defaults.database.durability, engine::Durability::kSync);
   EXPECT_EQ(defaults.database.region, "us-east-1");
-  EXPECT_EQ(defaults.database.account, "000000000000");
+  EXPECT_EQ(defaults.database.account, "123456789012");
   EXPECT_FALSE(defaults.in_memory);
 }
 

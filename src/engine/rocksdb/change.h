@@ -11,31 +11,36 @@
 
 namespace stator::engine {
 
-// Lives in the frame of the coroutine that waits for it. The committer does not touch it after complete().
+// Lives in the frame of the coroutine that waits for it. The committer does not touch it after
+// complete().
 class Change {
  public:
   explicit Change(Executor* home) : home_(home) {}
   Change(const Change&) = delete;
   Change& operator=(const Change&) = delete;
 
-  // What to write. Empty for one who only waits until everything queued before is durable. Shared with the queued
-  // images, which point into it.
+  // What to write. Empty for one who only waits until everything queued before is durable. Shared
+  // with the queued images, which point into it.
   std::shared_ptr<Batch> batch;
   Outcome outcome;
 
   // Says that `outcome` is final. Resumes the coroutine if it waits, on its home.
   void complete() {
-    if (state_.exchange(State::kDone, std::memory_order_acq_rel) == State::kSuspended) resume_on(home_, waiter_);
+    if (state_.exchange(State::kDone, std::memory_order_acq_rel) == State::kSuspended)
+      resume_on(home_, waiter_);
   }
 
   class Completion {
    public:
     explicit Completion(Change& change) : change_(change) {}
-    bool await_ready() const noexcept { return change_.state_.load(std::memory_order_acquire) == State::kDone; }
+    bool await_ready() const noexcept {
+      return change_.state_.load(std::memory_order_acquire) == State::kDone;
+    }
     bool await_suspend(std::coroutine_handle<> handle) {
       change_.waiter_ = handle;
       suspended_ = true;
-      if (change_.state_.exchange(State::kSuspended, std::memory_order_acq_rel) != State::kDone) return true;
+      if (change_.state_.exchange(State::kSuspended, std::memory_order_acq_rel) != State::kDone)
+        return true;
       suspended_ = false;
       return false;
     }

@@ -62,8 +62,9 @@ bool Committer::submit(Change& change) {
   return lead;
 }
 
-// Commits the change at once if nobody else is at it. Its latches are held meanwhile, so it needs no queued images.
-// But others may have some, of a counter whose value they know already: then it has to add to that.
+// Commits the change at once if nobody else is at it. Its latches are held meanwhile, so it needs
+// no queued images. But others may have some, of a counter whose value they know already: then it
+// has to add to that.
 bool Committer::submit_alone(Change& change, bool& lead) {
   {
     const std::lock_guard lock(mutex_);
@@ -145,7 +146,8 @@ void Committer::hand_over() {
 void Committer::note_failure(const rocksdb::Status& status) {
   const std::lock_guard lock(mutex_);
   if (failed_.load()) return;
-  failure_ = "the store cannot be written, and nothing more will be until it is opened again: " + status.ToString();
+  failure_ = "the store cannot be written, and nothing more will be until it is opened again: " +
+             status.ToString();
   failed_.store(true);
   store_.mark_failed();
   spdlog::critical("Writes stop: {}.", failure_);

@@ -1,9 +1,10 @@
 // Commits what is queued: everything that waits becomes one write of the store.
 //
-// With a flush to disk (kSync) a thread of its own commits, at once when it is idle; while it flushes, the next group
-// forms by itself. Without one, a commit costs less than waking a thread: whoever finds nobody committing does it
-// himself, for his own change and then for what was queued meanwhile. A commit that would block (the store slows its
-// writers down, a counter is not in memory) is left to the thread.
+// With a flush to disk (kSync) a thread of its own commits, at once when it is idle; while it
+// flushes, the next group forms by itself. Without one, a commit costs less than waking a thread:
+// whoever finds nobody committing does it himself, for his own change and then for what was queued
+// meanwhile. A commit that would block (the store slows its writers down, a counter is not in
+// memory) is left to the thread.
 #pragma once
 
 #include <atomic>
@@ -32,8 +33,9 @@ class Committer {
   Committer(const Committer&) = delete;
   Committer& operator=(const Committer&) = delete;
 
-  // Takes a change while its latches are held. When this returns it is done, or queued with its images; it leaves the
-  // gate when it is done. True if the caller must call lead() as soon as it has released its latches.
+  // Takes a change while its latches are held. When this returns it is done, or queued with its
+  // images; it leaves the gate when it is done. True if the caller must call lead() as soon as it
+  // has released its latches.
   [[nodiscard]] bool submit(Change& change);
   // Commits what others have queued meanwhile.
   void lead();

@@ -6,11 +6,16 @@
 namespace stator::engine {
 
 Gate::Gate(size_t change_limit, size_t byte_limit, std::function<void()> on_wait)
-    : change_limit_(change_limit == 0 ? 1 : change_limit), byte_limit_(byte_limit), on_wait_(std::move(on_wait)) {}
+    : change_limit_(change_limit == 0 ? 1 : change_limit),
+      byte_limit_(byte_limit),
+      on_wait_(std::move(on_wait)) {}
 
-bool Gate::has_room() const { return inside_.load() < change_limit_ && bytes_.load() < byte_limit_; }
+bool Gate::has_room() const {
+  return inside_.load() < change_limit_ && bytes_.load() < byte_limit_;
+}
 
-// The common case takes no lock: a few may enter above the limit at the same moment, which does no harm.
+// The common case takes no lock: a few may enter above the limit at the same moment, which does no
+// harm.
 bool Gate::try_enter() {
   if (waiting_.load() > 0 || !has_room()) return false;
   inside_.fetch_add(1);

@@ -1,4 +1,5 @@
-// How many changes are under way. A further one waits at the gate, so that a slow disk does not fill the memory.
+// How many changes are under way. A further one waits at the gate, so that a slow disk does not
+// fill the memory.
 #pragma once
 
 #include <atomic>
@@ -18,8 +19,9 @@ class Gate {
  public:
   using Time = std::chrono::steady_clock::time_point;
 
-  // One more may enter while fewer than `change_limit` are inside and they carry less than `byte_limit`. `on_wait` is
-  // called when somebody begins to wait, so that expire() gets called from then on.
+  // One more may enter while fewer than `change_limit` are inside and they carry less than
+  // `byte_limit`. `on_wait` is called when somebody begins to wait, so that expire() gets called
+  // from then on.
   Gate(size_t change_limit, size_t byte_limit, std::function<void()> on_wait);
 
   class Enter {

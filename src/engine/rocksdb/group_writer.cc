@@ -8,12 +8,15 @@ namespace {
 
 // Counters are loaded again when they are needed, so the cache is simply emptied when it is full.
 constexpr size_t kCounterLimit = 65'536;
-// Versions that are reserved with one write. What is left of them at the end of a run is never used.
+// Versions that are reserved with one write. What is left of them at the end of a run is never
+// used.
 constexpr uint64_t kVersionsAhead = 1ULL << 32;
 // What a write may leave allocated for the next one.
 constexpr size_t kKeptBatchBytes = 1024 * 1024;
 
-rocksdb::Slice slice(std::string_view bytes) { return {bytes.data(), bytes.size()}; }
+rocksdb::Slice slice(std::string_view bytes) {
+  return {bytes.data(), bytes.size()};
+}
 
 }  // namespace
 
@@ -27,7 +30,8 @@ GroupWriter::GroupWriter(Store& store, QueuedImages& images)
 rocksdb::Status GroupWriter::prepare(const std::vector<Change*>& group, bool may_block) {
   dirty_.clear();
   if (counters_.size() > kCounterLimit) counters_.clear();
-  const bool raise = version_ + group.size() > version_ceiling_ && store_.durability() != Durability::kMemory;
+  const bool raise =
+      version_ + group.size() > version_ceiling_ && store_.durability() != Durability::kMemory;
   if (raise && !may_block) return rocksdb::Status::Incomplete();
   const rocksdb::Status loaded = load_counters(group, may_block);
   if (!loaded.ok()) return loaded;
@@ -63,7 +67,8 @@ void GroupWriter::raise_ceiling() {
 
 void GroupWriter::resolve_counters() {
   if (images_.empty()) return;
-  for (const Counters::value_type* dirty : dirty_) images_.resolve(dirty->first, dirty->second.before);
+  for (const Counters::value_type* dirty : dirty_)
+    images_.resolve(dirty->first, dirty->second.before);
 }
 
 // Makes sure that every counter of the group is known, as it is before the group.
@@ -133,7 +138,8 @@ void GroupWriter::set_counter(const std::string& key, int64_t value) {
 rocksdb::Status GroupWriter::write(bool may_block) {
   if (batch_.Count() > 0) {
     rocksdb::WriteOptions options;
-    // The machine may forget unflushed commits, but somebody may have seen their versions: the ceiling is always kept.
+    // The machine may forget unflushed commits, but somebody may have seen their versions: the
+    // ceiling is always kept.
     options.sync = store_.durability() == Durability::kSync ||
                    (raises_ceiling_ && store_.durability() == Durability::kOs);
     options.disableWAL = store_.durability() == Durability::kMemory;

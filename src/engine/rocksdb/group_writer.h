@@ -17,19 +17,21 @@
 
 namespace stator::engine {
 
-// Used by one thread at a time. It gives the versions and keeps the counters: their values are loaded once and then
-// written as absolute values, once per group.
+// Used by one thread at a time. It gives the versions and keeps the counters: their values are
+// loaded once and then written as absolute values, once per group.
 class GroupWriter {
  public:
   GroupWriter(Store& store, QueuedImages& images);
 
-  // Builds the write of `group` and the outcomes of its changes, to be followed by write(). With `may_block` false it
-  // may find that it has to wait for the disk: then it answers Incomplete and has done nothing.
+  // Builds the write of `group` and the outcomes of its changes, to be followed by write(). With
+  // `may_block` false it may find that it has to wait for the disk: then it answers Incomplete and
+  // has done nothing.
   rocksdb::Status prepare(const std::vector<Change*>& group, bool may_block);
-  // Tells the queued images what the counters of the prepared write hold before it. Called before write().
+  // Tells the queued images what the counters of the prepared write hold before it. Called before
+  // write().
   void resolve_counters();
-  // Makes the prepared write visible and durable. With `may_block` false it may answer Incomplete: nothing is written
-  // and write() may be called again.
+  // Makes the prepared write visible and durable. With `may_block` false it may answer Incomplete:
+  // nothing is written and write() may be called again.
   rocksdb::Status write(bool may_block);
 
   // Version of the newest commit that readers see.

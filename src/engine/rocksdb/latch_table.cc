@@ -30,7 +30,8 @@ struct alignas(64) LatchTable::Shard {
   }
 };
 
-LatchTable::Request::Request(const std::vector<std::string>& shared, const std::vector<std::string>& exclusive,
+LatchTable::Request::Request(const std::vector<std::string>& shared,
+                             const std::vector<std::string>& exclusive,
                              std::chrono::milliseconds patience, Executor* home)
     : size_(shared.size() + exclusive.size()), patience_(patience), waiter_{nullptr, home} {
   if (size_ > kInline) many_.resize(size_);
@@ -43,7 +44,8 @@ LatchTable::Request::Request(const std::vector<std::string>& shared, const std::
   std::sort(begin, next, [](const Latch& a, const Latch& b) {
     return a.hash != b.hash ? a.hash < b.hash : a.exclusive > b.exclusive;
   });
-  const Latch* const end = std::unique(begin, next, [](const Latch& a, const Latch& b) { return a.hash == b.hash; });
+  const Latch* const end =
+      std::unique(begin, next, [](const Latch& a, const Latch& b) { return a.hash == b.hash; });
   const size_t distinct = static_cast<size_t>(end - begin);
   if (size_ > kInline && distinct <= kInline) std::copy(begin, begin + distinct, few_.begin());
   size_ = distinct;
@@ -54,10 +56,12 @@ LatchTable::LatchTable(std::function<void()> on_wait)
 
 LatchTable::~LatchTable() = default;
 
-LatchTable::Shard& LatchTable::shard_of(uint64_t hash) { return shards_[hash & (kShards - 1)]; }
+LatchTable::Shard& LatchTable::shard_of(uint64_t hash) {
+  return shards_[hash & (kShards - 1)];
+}
 
-// Takes latch after latch. True if the request is settled: all are held, or it gave up. False if it waits now; then it
-// may be gone by the time this returns.
+// Takes latch after latch. True if the request is settled: all are held, or it gave up. False if it
+// waits now; then it may be gone by the time this returns.
 bool LatchTable::advance(Request& request) {
   while (request.held_ < request.size_) {
     const Request::Latch latch = request.at(request.held_);

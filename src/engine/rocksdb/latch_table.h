@@ -1,9 +1,10 @@
-// Who may change what right now. A change holds a latch on every key it reads or writes: shared or alone.
+// Who may change what right now. A change holds a latch on every key it reads or writes: shared or
+// alone.
 //
-// A latch belongs to the 64-bit hash of a key: two keys with the same hash share one, which costs a wait and nothing
-// else. Latches are taken in the order of their hashes, so no circle of waiters can form. Each latch is first come,
-// first served. Nothing blocks a thread: whoever must wait is a suspended coroutine, and goes on on the thread that
-// released the last latch it needed.
+// A latch belongs to the 64-bit hash of a key: two keys with the same hash share one, which costs a
+// wait and nothing else. Latches are taken in the order of their hashes, so no circle of waiters
+// can form. Each latch is first come, first served. Nothing blocks a thread: whoever must wait is a
+// suspended coroutine, and goes on on the thread that released the last latch it needed.
 #pragma once
 
 #include <array>
@@ -28,7 +29,8 @@ class LatchTable {
  public:
   using Time = std::chrono::steady_clock::time_point;
 
-  // The latches of one change, at rest in the frame of its coroutine while it waits. Used by one thread at a time.
+  // The latches of one change, at rest in the frame of its coroutine while it waits. Used by one
+  // thread at a time.
   class Request {
    public:
     // `home` is where the coroutine came from, or null.
@@ -85,7 +87,8 @@ class LatchTable {
     LatchTable& table_;
     Request& request_;
   };
-  // co_await of it holds every latch, or none once patience ran out. Does not suspend if all are free.
+  // co_await of it holds every latch, or none once patience ran out. Does not suspend if all are
+  // free.
   Acquire acquire(Request& request) { return Acquire(*this, request); }
 
   // Gives back what is held and lets those go on, here and now, who waited for it.

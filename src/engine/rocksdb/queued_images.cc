@@ -23,7 +23,8 @@ struct Entry {
   mutable const std::string* value = nullptr;  // null: erased, or a counter
   mutable uint32_t queued = 0;                 // operations on the key that are not in the store
   mutable bool counter = false;                // then `sum` counts
-  mutable bool resolved = false;               // `sum` is the counter's value; otherwise what is added to the store's
+  mutable bool resolved =
+      false;  // `sum` is the counter's value; otherwise what is added to the store's
   mutable int64_t sum = 0;
   mutable uint64_t generation = 0;
 };
@@ -55,7 +56,8 @@ std::string encode_counter(int64_t value) {
 int64_t decode_counter(std::string_view value) {
   if (value.size() != 8) return 0;
   uint64_t bits = 0;
-  for (size_t i = 0; i < 8; ++i) bits |= static_cast<uint64_t>(static_cast<unsigned char>(value[i])) << (8 * i);
+  for (size_t i = 0; i < 8; ++i)
+    bits |= static_cast<uint64_t>(static_cast<unsigned char>(value[i])) << (8 * i);
   return static_cast<int64_t>(bits);
 }
 
@@ -91,7 +93,8 @@ void QueuedImages::add(const std::shared_ptr<Batch>& batch) {
   }
 }
 
-void QueuedImages::add_image(const std::shared_ptr<Batch>& batch, std::string_view key, const std::string* value) {
+void QueuedImages::add_image(const std::shared_ptr<Batch>& batch, std::string_view key,
+                             const std::string* value) {
   Shard& shard = shard_of(key);
   // Let go outside the lock: it may be the last reference to a large batch.
   std::shared_ptr<const Batch> before;

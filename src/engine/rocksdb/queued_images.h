@@ -1,5 +1,5 @@
-// What the queued changes will have written: a later change of the same key reads it here before it is on disk, so one
-// hot item takes many updates per flush.
+// What the queued changes will have written: a later change of the same key reads it here before it
+// is on disk, so one hot item takes many updates per flush.
 #pragma once
 
 #include <atomic>
@@ -22,8 +22,8 @@ int64_t decode_counter(std::string_view value);
 // Sums wrap around.
 int64_t add_counter(int64_t value, int64_t delta);
 
-// Thread-safe. Adding, for keys that are put or erased, happens while the change holds its latches; adds to counters
-// may come at any time and in any order.
+// Thread-safe. Adding, for keys that are put or erased, happens while the change holds its latches;
+// adds to counters may come at any time and in any order.
 class QueuedImages {
  public:
   QueuedImages();
@@ -45,11 +45,13 @@ class QueuedImages {
     Kind kind = Kind::kNone;
     std::optional<std::string> value;
     int64_t delta = 0;
-    uint64_t generation = 0;  // of a kDelta: the same as long as none of what it sums is in the store
+    uint64_t generation =
+        0;  // of a kDelta: the same as long as none of what it sums is in the store
   };
   Found find(std::string_view key) const;
 
-  // The committer is about to write the first of the queued adds to a counter that holds `base` in the store.
+  // The committer is about to write the first of the queued adds to a counter that holds `base` in
+  // the store.
   void resolve(std::string_view key, int64_t base);
 
   bool empty() const { return count_.load() == 0; }
@@ -62,7 +64,8 @@ class QueuedImages {
   };
 
   Shard& shard_of(std::string_view key) const;
-  void add_image(const std::shared_ptr<Batch>& batch, std::string_view key, const std::string* value);
+  void add_image(const std::shared_ptr<Batch>& batch, std::string_view key,
+                 const std::string* value);
   void add_delta(const std::shared_ptr<Batch>& batch, const Batch::Add& add);
   void add_range(const Batch* batch, const Range& range);
   void remove_key(std::string_view key);

@@ -54,7 +54,8 @@ void Reclaimer::give_back(const Erased& erased) {
   const rocksdb::Slice end(erased.range.end);
   // Dropping whole files is nearly free, but a view from before the erase would miss them.
   if (wait_for_old_views(erased.sequence)) {
-    rocksdb::DeleteFilesInRange(&store_.db(), store_.db().DefaultColumnFamily(), &begin, &end, false);
+    rocksdb::DeleteFilesInRange(&store_.db(), store_.db().DefaultColumnFamily(), &begin, &end,
+                                false);
   }
   if (stopping_.load()) return;
   rocksdb::CompactRangeOptions options;

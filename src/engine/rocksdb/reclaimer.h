@@ -13,8 +13,8 @@
 
 namespace stator::engine {
 
-// Thread-safe. The thread starts with the first range. The destructor interrupts what is under way: what is not given
-// back now is given back by the store's own compactions, later.
+// Thread-safe. The thread starts with the first range. The destructor interrupts what is under way:
+// what is not given back now is given back by the store's own compactions, later.
 class Reclaimer {
  public:
   explicit Reclaimer(Store& store) : store_(store) {}
@@ -27,7 +27,8 @@ class Reclaimer {
  private:
   struct Erased {
     Range range;
-    uint64_t sequence;  // of the store, when it was asked for: who sees less may still read the range
+    uint64_t
+        sequence;  // of the store, when it was asked for: who sees less may still read the range
   };
 
   void run();

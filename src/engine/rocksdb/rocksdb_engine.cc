@@ -45,14 +45,17 @@ class HeldReader {
   HeldReader(Store& store, const QueuedImages& images, const Mutation& mutation, HeldValues& values)
       : store_(store), images_(images), mutation_(mutation), values_(values) {}
 
-  // False if a value is not in memory and only that was asked for; a further call goes on from there.
+  // False if a value is not in memory and only that was asked for; a further call goes on from
+  // there.
   bool read(bool cached) {
     const size_t shared = mutation_.shared.size();
     for (; next_ < shared; ++next_) {
       if (!read_key(cached, mutation_.shared[next_], values_.shared_[next_])) return false;
     }
     for (; next_ < shared + mutation_.exclusive.size(); ++next_) {
-      if (!read_key(cached, mutation_.exclusive[next_ - shared], values_.exclusive_[next_ - shared])) return false;
+      if (!read_key(cached, mutation_.exclusive[next_ - shared],
+                    values_.exclusive_[next_ - shared]))
+        return false;
     }
     return true;
   }
@@ -72,7 +75,8 @@ class HeldReader {
       if (found.kind == QueuedImages::Kind::kNone) return true;
       // The sum counts only if none of it was in the store when that was read.
       const QueuedImages::Found after = images_.find(key);
-      if (after.kind != QueuedImages::Kind::kDelta || after.generation != found.generation) continue;
+      if (after.kind != QueuedImages::Kind::kDelta || after.generation != found.generation)
+        continue;
       saw_queued_ = true;
       value = encode_counter(add_counter(value ? decode_counter(*value) : 0, after.delta));
       return true;
@@ -207,6 +211,8 @@ Task<Outcome> RocksdbEngine::mutate(Mutation mutation) {
 
 }  // namespace
 
-std::unique_ptr<Engine> open_rocksdb(RocksdbOptions options) { return std::make_unique<RocksdbEngine>(options); }
+std::unique_ptr<Engine> open_rocksdb(RocksdbOptions options) {
+  return std::make_unique<RocksdbEngine>(options);
+}
 
 }  // namespace stator::engine

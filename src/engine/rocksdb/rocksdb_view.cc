@@ -11,7 +11,9 @@ namespace stator::engine {
 RocksdbView::RocksdbView(Store& store, ThreadPool& readers)
     : store_(store), readers_(readers), snapshot_(store.db().GetSnapshot()) {}
 
-RocksdbView::~RocksdbView() { store_.db().ReleaseSnapshot(snapshot_); }
+RocksdbView::~RocksdbView() {
+  store_.db().ReleaseSnapshot(snapshot_);
+}
 
 // False if the value is not in memory and only that was asked for.
 bool RocksdbView::read(bool cached, std::string_view key, std::optional<std::string>& value) const {
@@ -41,7 +43,8 @@ Task<std::optional<std::string>> RocksdbView::get(std::string_view key) {
   co_return value;
 }
 
-Task<std::vector<std::optional<std::string>>> RocksdbView::get_many(const std::vector<std::string>& keys) {
+Task<std::vector<std::optional<std::string>>> RocksdbView::get_many(
+    const std::vector<std::string>& keys) {
   std::vector<std::optional<std::string>> values(keys.size());
   std::vector<size_t> missing;
   for (size_t i = 0; i < keys.size(); ++i) {

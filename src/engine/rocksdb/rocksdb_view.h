@@ -15,8 +15,9 @@
 
 namespace stator::engine {
 
-// Reads what is in memory at once; what is not, on the reader pool. Scans go there as soon as the store has files: in
-// RocksDB before 8.6 an iterator that must not wait for a disk may leave rows out where it would have to.
+// Reads what is in memory at once; what is not, on the reader pool. Scans go there as soon as the
+// store has files: in RocksDB before 8.6 an iterator that must not wait for a disk may leave rows
+// out where it would have to.
 class RocksdbView final : public View {
  public:
   RocksdbView(Store& store, ThreadPool& readers);
@@ -25,7 +26,8 @@ class RocksdbView final : public View {
   RocksdbView& operator=(const RocksdbView&) = delete;
 
   Task<std::optional<std::string>> get(std::string_view key) override;
-  Task<std::vector<std::optional<std::string>>> get_many(const std::vector<std::string>& keys) override;
+  Task<std::vector<std::optional<std::string>>> get_many(
+      const std::vector<std::string>& keys) override;
   Task<Rows> scan(Range range, Direction direction, ScanLimit limit) override;
 
  private:

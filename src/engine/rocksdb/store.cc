@@ -32,14 +32,19 @@ namespace {
 // Raised whenever an older program could not read what this one writes.
 constexpr int kFormat = 1;
 constexpr std::string_view kFormatHead = "stator-rocksdb-format ";
-// At its end the store writes its memory out if there is more than this in it, so that the next start need not replay.
+// At its end the store writes its memory out if there is more than this in it, so that the next
+// start need not replay.
 constexpr uint64_t kFlushAtCloseBytes = 8 * 1024 * 1024;
 
-std::string quoted(const std::filesystem::path& path) { return "'" + path.string() + "'"; }
+std::string quoted(const std::filesystem::path& path) {
+  return "'" + path.string() + "'";
+}
 
-[[noreturn]] void throw_errno(const std::filesystem::path& directory, const std::string& what, int error) {
+[[noreturn]] void throw_errno(const std::filesystem::path& directory, const std::string& what,
+                              int error) {
   if (error == EACCES || error == EPERM || error == EROFS) {
-    throw EngineError("The data directory " + quoted(directory) + " is not writable: " + std::strerror(error) + ".");
+    throw EngineError("The data directory " + quoted(directory) +
+                      " is not writable: " + std::strerror(error) + ".");
   }
   throw EngineError("The data directory " + quoted(directory) + " cannot be used: " + what + ": " +
                     std::strerror(error) + ".");
@@ -59,7 +64,8 @@ void make_directory(const std::filesystem::path& directory) {
   if (error) throw_errno(directory, "cannot be created", error.value());
   if (!std::filesystem::is_directory(directory, error)) throw_errno(directory, "open", ENOTDIR);
   if (!created) return;
-  const std::filesystem::path parent = std::filesystem::absolute(directory).lexically_normal().parent_path();
+  const std::filesystem::path parent =
+      std::filesystem::absolute(directory).lexically_normal().parent_path();
   // A trailing slash makes the directory its own parent; syncing it does no harm.
   if (!parent.empty()) sync_directory(parent, directory);
 }
@@ -85,7 +91,8 @@ void write_format(const std::filesystem::path& directory) {
   if (file < 0) throw_errno(directory, "FORMAT", errno);
   const std::string text = std::string(kFormatHead) + std::to_string(kFormat) + "\n";
   const bool written =
-      ::write(file, text.data(), text.size()) == static_cast<ssize_t>(text.size()) && ::fsync(file) == 0;
+      ::write(file, text.data(), text.size()) == static_cast<ssize_t>(text.size()) &&
+      ::fsync(file) == 0;
   const int error = errno;
   ::close(file);
   if (!written) throw_errno(directory, "FORMAT", error);
@@ -99,7 +106,8 @@ void check_format(const std::filesystem::path& directory, const std::filesystem:
   std::error_code error;
   if (!std::filesystem::exists(path, error)) {
     if (std::filesystem::exists(data / "CURRENT", error)) {
-      throw EngineError("The data directory " + quoted(directory) + " is damaged: it has data but no file FORMAT.");
+      throw EngineError("The data directory " + quoted(directory) +
+                        " is damaged: it has data but no file FORMAT.");
     }
     write_format(directory);
     return;
@@ -117,20 +125,26 @@ void check_format(const std::filesystem::path& directory, const std::filesystem:
       format = format * 10 + (c - '0');
     }
   }
-  if (format <= 0) throw EngineError("The data directory " + quoted(directory) + " is damaged: its file FORMAT is.");
+  if (format <= 0)
+    throw EngineError("The data directory " + quoted(directory) +
+                      " is damaged: its file FORMAT is.");
   if (format > kFormat) {
-    throw EngineError("The data directory " + quoted(directory) + " was written by a newer version of Stator (format " +
-                      std::to_string(format) + ", this one knows up to " + std::to_string(kFormat) + ").");
+    throw EngineError("The data directory " + quoted(directory) +
+                      " was written by a newer version of Stator (format " +
+                      std::to_string(format) + ", this one knows up to " + std::to_string(kFormat) +
+                      ").");
   }
 }
 
-// What the store has to say goes to the process's log. A file of its own would be one more to fill a disk, and to fail
-// when it is full.
+// What the store has to say goes to the process's log. A file of its own would be one more to fill
+// a disk, and to fail when it is full.
 class StoreLog final : public rocksdb::Logger {
  public:
   StoreLog() : Logger(rocksdb::WARN_LEVEL) {}
   using Logger::Logv;
-  void Logv(const char* format, va_list arguments) override { Logv(rocksdb::INFO_LEVEL, format, arguments); }
+  void Logv(const char* format, va_list arguments) override {
+    Logv(rocksdb::INFO_LEVEL, format, arguments);
+  }
   void Logv(const rocksdb::InfoLogLevel level, const char* format, va_list arguments) override {
     // The header's level is above all others.
     if (level < rocksdb::WARN_LEVEL || level >= rocksdb::HEADER_LEVEL) return;
@@ -138,20 +152,25 @@ class StoreLog final : public rocksdb::Logger {
     std::vsnprintf(text.data(), text.size(), format, arguments);
     std::string_view line(text.data());
     while (line.ends_with('\n')) line.remove_suffix(1);
-    spdlog::log(level == rocksdb::WARN_LEVEL ? spdlog::level::warn : spdlog::level::err, "The store says: {}", line);
+    spdlog::log(level == rocksdb::WARN_LEVEL ? spdlog::level::warn : spdlog::level::err,
+                "The store says: {}", line);
   }
 };
 
-// What goes wrong in the background is logged. A log that could not be written stays as it is: nothing may be written
-// behind a hole.
+// What goes wrong in the background is logged. A log that could not be written stays as it is:
+// nothing may be written behind a hole.
 class StoreEvents final : public rocksdb::EventListener {
  public:
-  explicit StoreEvents(std::shared_ptr<std::atomic<bool>> has_files) : has_files_(std::move(has_files)) {}
-  void OnFlushBegin(rocksdb::DB*, const rocksdb::FlushJobInfo&) override { has_files_->store(true); }
+  explicit StoreEvents(std::shared_ptr<std::atomic<bool>> has_files)
+      : has_files_(std::move(has_files)) {}
+  void OnFlushBegin(rocksdb::DB*, const rocksdb::FlushJobInfo&) override {
+    has_files_->store(true);
+  }
   void OnBackgroundError(rocksdb::BackgroundErrorReason, rocksdb::Status* error) override {
     spdlog::error("The store reports: {}.", error->ToString());
   }
-  void OnErrorRecoveryBegin(rocksdb::BackgroundErrorReason reason, rocksdb::Status, bool* auto_recovery) override {
+  void OnErrorRecoveryBegin(rocksdb::BackgroundErrorReason reason, rocksdb::Status,
+                            bool* auto_recovery) override {
     if (reason == rocksdb::BackgroundErrorReason::kWriteCallback ||
         reason == rocksdb::BackgroundErrorReason::kMemTable) {
       *auto_recovery = false;
@@ -199,10 +218,12 @@ rocksdb::Options make_options(const RocksdbOptions& options) {
   const bool lz4 = std::count(supported.begin(), supported.end(), rocksdb::kLZ4Compression) > 0;
   result.compression = lz4 ? rocksdb::kLZ4Compression : rocksdb::kNoCompression;
   // What lives shortly is not worth compressing.
-  result.compression_per_level = {rocksdb::kNoCompression, rocksdb::kNoCompression, result.compression};
+  result.compression_per_level = {rocksdb::kNoCompression, rocksdb::kNoCompression,
+                                  result.compression};
   result.bottommost_compression = result.compression;
   result.bytes_per_sync = 1024 * 1024;
-  // A read that must not wait for a disk needs every file to be open. Files grow with their level, so they stay few.
+  // A read that must not wait for a disk needs every file to be open. Files grow with their level,
+  // so they stay few.
   result.max_open_files = -1;
   result.target_file_size_base = options.write_buffer_bytes;
   result.target_file_size_multiplier = 2;
@@ -215,8 +236,8 @@ rocksdb::Options make_options(const RocksdbOptions& options) {
   result.max_manifest_file_size = 16 * 1024 * 1024;
   result.stats_dump_period_sec = 0;
   result.stats_persist_period_sec = 0;
-  // A record cut off at the end of the log was never acknowledged. Any other damage must be seen: what was written
-  // behind it was.
+  // A record cut off at the end of the log was never acknowledged. Any other damage must be seen:
+  // what was written behind it was.
   result.wal_recovery_mode = rocksdb::WALRecoveryMode::kTolerateCorruptedTailRecords;
   result.avoid_flush_during_shutdown = false;
   if (options.durability == Durability::kOs) result.wal_bytes_per_sync = 1024 * 1024;
@@ -273,24 +294,27 @@ void Store::open(const RocksdbOptions& options) {
   raise_open_files_limit();
   rocksdb::Status status = rocksdb::DB::Open(rocksdb_options, data.string(), &db);
   if (status.IsCorruption()) {
-    // The machine may have stopped in the middle of a flush and kept some later part of a commit but not an earlier
-    // one. And without flushes any part of the log may be missing.
+    // The machine may have stopped in the middle of a flush and kept some later part of a commit
+    // but not an earlier one. And without flushes any part of the log may be missing.
     const bool torn = only_last_record_is_torn(data);
     if (torn || durability_ == Durability::kOs) {
-      spdlog::warn("The log in {} {}: {}.", quoted(directory),
-                   torn ? "ends in the middle of a commit that was never acknowledged, which is dropped"
-                        : "is damaged, and what was written after that is lost",
-                   status.ToString());
+      spdlog::warn(
+          "The log in {} {}: {}.", quoted(directory),
+          torn ? "ends in the middle of a commit that was never acknowledged, which is dropped"
+               : "is damaged, and what was written after that is lost",
+          status.ToString());
       rocksdb_options.wal_recovery_mode = rocksdb::WALRecoveryMode::kPointInTimeRecovery;
       status = rocksdb::DB::Open(rocksdb_options, data.string(), &db);
     }
   }
   if (status.IsCorruption()) {
-    throw EngineError("The data directory " + quoted(directory) + " is damaged: " + status.ToString() +
-                      " (with durability os it opens without what was written after a damage of the log).");
+    throw EngineError(
+        "The data directory " + quoted(directory) + " is damaged: " + status.ToString() +
+        " (with durability os it opens without what was written after a damage of the log).");
   }
   if (!status.ok()) {
-    throw EngineError("The data directory " + quoted(directory) + " cannot be opened: " + status.ToString() + ".");
+    throw EngineError("The data directory " + quoted(directory) +
+                      " cannot be opened: " + status.ToString() + ".");
   }
   db_.reset(db);
 
@@ -299,17 +323,21 @@ void Store::open(const RocksdbOptions& options) {
   if (!files.empty()) has_files_->store(true);
   std::string version;
   try {
-    if (get(false, nullptr, kVersionCeilingKey, version) == Found::kValue) opened_version_ = decode_big_endian(version);
+    if (get(false, nullptr, kVersionCeilingKey, version) == Found::kValue)
+      opened_version_ = decode_big_endian(version);
   } catch (const EngineError& error) {
-    throw EngineError("The data directory " + quoted(directory) + " is damaged: " + error.what() + ".");
+    throw EngineError("The data directory " + quoted(directory) + " is damaged: " + error.what() +
+                      ".");
   }
 }
 
 Store::~Store() {
   if (db_ != nullptr && durability_ != Durability::kMemory && !failed_.load()) {
-    // Everything acknowledged is in the log already; this only makes the next start fast, so a failure is no loss.
+    // Everything acknowledged is in the log already; this only makes the next start fast, so a
+    // failure is no loss.
     uint64_t bytes = 0;
-    if (db_->GetIntProperty(rocksdb::DB::Properties::kCurSizeActiveMemTable, &bytes) && bytes > kFlushAtCloseBytes) {
+    if (db_->GetIntProperty(rocksdb::DB::Properties::kCurSizeActiveMemTable, &bytes) &&
+        bytes > kFlushAtCloseBytes) {
       db_->Flush(rocksdb::FlushOptions());
     }
     if (durability_ == Durability::kOs) db_->FlushWAL(true);
@@ -319,7 +347,8 @@ Store::~Store() {
   if (lock_file_ >= 0) ::close(lock_file_);
 }
 
-Store::Found Store::get(bool cached, const rocksdb::Snapshot* snapshot, std::string_view key, std::string& value) {
+Store::Found Store::get(bool cached, const rocksdb::Snapshot* snapshot, std::string_view key,
+                        std::string& value) {
   rocksdb::ReadOptions options;
   options.snapshot = snapshot;
   // In memory every read is from memory.

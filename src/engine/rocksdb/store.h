@@ -39,12 +39,16 @@ class Store {
   void mark_failed() { failed_.store(true); }
 
   enum class Found { kValue, kNothing, kNotInMemory };
-  // The value of `key` in `snapshot`, or the newest one if that is null. With `cached` it answers kNotInMemory where it
-  // would have to wait for a disk. Throws EngineError if the store is damaged.
-  Found get(bool cached, const rocksdb::Snapshot* snapshot, std::string_view key, std::string& value);
+  // The value of `key` in `snapshot`, or the newest one if that is null. With `cached` it answers
+  // kNotInMemory where it would have to wait for a disk. Throws EngineError if the store is
+  // damaged.
+  Found get(bool cached, const rocksdb::Snapshot* snapshot, std::string_view key,
+            std::string& value);
 
   // True if a scan does not have to wait for a disk, whatever its range.
-  bool scans_stay_in_memory() const { return durability_ == Durability::kMemory || !has_files_->load(); }
+  bool scans_stay_in_memory() const {
+    return durability_ == Durability::kMemory || !has_files_->load();
+  }
 
  private:
   void open(const RocksdbOptions& options);

@@ -9,12 +9,16 @@ namespace stator::engine {
 
 namespace {
 constexpr std::chrono::milliseconds kTick{10};
-constexpr int kIdleTicks = 100;  // stays awake so long after the last wait, so that wake() is seldom a system call
+constexpr int kIdleTicks =
+    100;  // stays awake so long after the last wait, so that wake() is seldom a system call
 }  // namespace
 
-Sweeper::Sweeper(std::function<bool()> sweep) : sweep_(std::move(sweep)), thread_([this] { run(); }) {}
+Sweeper::Sweeper(std::function<bool()> sweep)
+    : sweep_(std::move(sweep)), thread_([this] { run(); }) {}
 
-Sweeper::~Sweeper() { stop(); }
+Sweeper::~Sweeper() {
+  stop();
+}
 
 void Sweeper::stop() {
   {

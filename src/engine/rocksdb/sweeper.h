@@ -1,4 +1,5 @@
-// Ends waits whose patience ran out: a thread that looks around every few milliseconds while anybody waits at all.
+// Ends waits whose patience ran out: a thread that looks around every few milliseconds while
+// anybody waits at all.
 #pragma once
 
 #include <atomic>
@@ -12,7 +13,8 @@ namespace stator::engine {
 // Thread-safe.
 class Sweeper {
  public:
-  // Calls `sweep` again and again from the first wake() until it has answered false, nobody waits, for a while.
+  // Calls `sweep` again and again from the first wake() until it has answered false, nobody waits,
+  // for a while.
   explicit Sweeper(std::function<bool()> sweep);
   ~Sweeper();
   Sweeper(const Sweeper&) = delete;

@@ -15,9 +15,9 @@ namespace stator::engine {
 
 namespace {
 
-// The log's format: blocks of 32 KB, each a sequence of fragments that do not cross its end. A fragment is a checksum
-// (4 bytes), a length (2) and a type (1), then the bytes. A record is one fragment, or a first, some middle and a last
-// one.
+// The log's format: blocks of 32 KB, each a sequence of fragments that do not cross its end. A
+// fragment is a checksum (4 bytes), a length (2) and a type (1), then the bytes. A record is one
+// fragment, or a first, some middle and a last one.
 constexpr size_t kBlockBytes = 32 * 1024;
 constexpr size_t kHeaderBytes = 7;
 enum FragmentType : uint8_t { kFull = 1, kFirst = 2, kMiddle = 3, kLast = 4 };
@@ -33,7 +33,8 @@ class Crc32c {
   }
   uint32_t of(std::string_view bytes) const {
     uint32_t crc = ~0U;
-    for (const char c : bytes) crc = crc >> 8 ^ table_[(crc ^ static_cast<unsigned char>(c)) & 0xff];
+    for (const char c : bytes)
+      crc = crc >> 8 ^ table_[(crc ^ static_cast<unsigned char>(c)) & 0xff];
     return ~crc;
   }
 
@@ -47,7 +48,8 @@ uint32_t little_endian(std::string_view bytes) {
   return value;
 }
 
-// Checksums are stored rotated and shifted, so that a checksum of bytes with checksums in them is still a good one.
+// Checksums are stored rotated and shifted, so that a checksum of bytes with checksums in them is
+// still a good one.
 uint32_t unmask(uint32_t masked) {
   const uint32_t rotated = masked - 0xa282ead8U;
   return rotated >> 17 | rotated << 15;
@@ -68,7 +70,8 @@ std::optional<Fragment> fragment_at(std::string_view log, size_t at) {
   const size_t length = little_endian(log.substr(at + 4, 2));
   if (at + kHeaderBytes + length > block_end) return std::nullopt;
   // The checksum covers the type and the bytes.
-  if (crc.of(log.substr(at + 6, 1 + length)) != unmask(little_endian(log.substr(at, 4)))) return std::nullopt;
+  if (crc.of(log.substr(at + 6, 1 + length)) != unmask(little_endian(log.substr(at, 4))))
+    return std::nullopt;
   return Fragment{type, kHeaderBytes + length};
 }
 
@@ -112,11 +115,12 @@ bool only_last_record_is_torn(const std::filesystem::path& directory) {
   }
   if (error || logs.empty()) return false;
   // Their names are numbers of the same width, or longer ones.
-  std::sort(logs.begin(), logs.end(), [](const std::filesystem::path& a, const std::filesystem::path& b) {
-    const std::string& left = a.native();
-    const std::string& right = b.native();
-    return left.size() != right.size() ? left.size() < right.size() : left < right;
-  });
+  std::sort(logs.begin(), logs.end(),
+            [](const std::filesystem::path& a, const std::filesystem::path& b) {
+              const std::string& left = a.native();
+              const std::string& right = b.native();
+              return left.size() != right.size() ? left.size() < right.size() : left < right;
+            });
   for (size_t i = 0; i + 1 < logs.size(); ++i) {
     const std::string log = read_file(logs[i]);
     if (first_damage(log) != log.size()) return false;

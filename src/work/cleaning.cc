@@ -1,0 +1,66 @@
+#include <algorithm>
+
+#include "common/bytes.h"
+#include "model/key_codec.h"
+#include "work/jobs.h"
+
+namespace stator::work {
+
+namespace {
+
+engine::Range whole(const std::string& prefix) { return {prefix, prefix_end(prefix)}; }
+
+class Cleaning final : public Job {
+ public:
+  explicit Cleaning(Site site) : site_(site) {}
+  const char* name() const override { return "erasing what was deleted"; }
+
+  bool step() override {
+    for (const model::TableNumber table : site_.catalog.garbage()) {
+      run_blocking(site_.store.erase_table(table));
+      run_blocking(site_.catalog.garbage_erased(table));
+    }
+    for (const auto& table : site_.catalog.list({}, SIZE_MAX)) {
+      if (!table->dead_indexes.empty()) erase_indexes(*table);
+      if (table->ttl_clearing) clear_expiry(*table);
+    }
+    return false;
+  }
+
+ private:
+  void erase_indexes(const catalog::Table& table) {
+    const model::TableNumber number = table.schema->number;
+    const auto dead = table.dead_indexes;
+    for (const model::IndexNumber index : dead) {
+      run_blocking(site_.store.erase(number, whole(model::index_prefix(number, index))));
+      std::string counters = model::counter_key(number, index, 'c');
+      counters.pop_back();
+      run_blocking(site_.store.erase(number, whole(counters)));
+      run_blocking(site_.store.erase(number, whole(model::cursor_key(number, index))));
+    }
+    const std::function<void(catalog::Table&)> forget = [&](catalog::Table& changed) {
+      std::erase_if(changed.dead_indexes,
+                    [&](auto index) { return std::find(dead.begin(), dead.end(), index) != dead.end(); });
+    };
+    run_blocking(site_.catalog.update(table.name(), forget));
+  }
+
+  void clear_expiry(const catalog::Table& table) {
+    const model::TableNumber number = table.schema->number;
+    if (table.schema->ttl_attribute.empty()) {
+      run_blocking(site_.store.erase(number, whole(model::expiry_prefix(number))));
+    }
+    const std::function<void(catalog::Table&)> forget = [&](catalog::Table& changed) {
+      if (changed.schema->version == table.schema->version) changed.ttl_clearing = false;
+    };
+    run_blocking(site_.catalog.update(table.name(), forget));
+  }
+
+  Site site_;
+};
+
+}  // namespace
+
+std::unique_ptr<Job> make_cleaning(Site site) { return std::make_unique<Cleaning>(site); }
+
+}  // namespace stator::work

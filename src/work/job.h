@@ -1,0 +1,42 @@
+// Background work: what it is and the thread that does it. What is to be done is always in the catalog, so a crash in
+// between loses nothing; the next start goes on.
+#pragma once
+
+#include <condition_variable>
+#include <memory>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+namespace stator::work {
+
+// One kind of work. Used by one thread.
+class Job {
+ public:
+  virtual ~Job() = default;
+  virtual const char* name() const = 0;
+  // Does a bounded part of what there is to do. True if there may be more to do at once.
+  virtual bool step() = 0;
+};
+
+// Owns a thread that runs its jobs in turn: again at once while there is work, else when woken or after a second
+// (time alone makes work: a table is gone, an item expires).
+class Background {
+ public:
+  explicit Background(std::vector<std::unique_ptr<Job>> jobs);
+  ~Background();
+  void wake();
+
+ private:
+  void run();
+  bool run_jobs();
+
+  std::vector<std::unique_ptr<Job>> jobs_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  bool woken_ = true;
+  bool stopping_ = false;
+  std::thread thread_;
+};
+
+}  // namespace stator::work
