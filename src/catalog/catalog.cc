@@ -359,6 +359,27 @@ Task<TablePtr> Catalog::remove(std::string name, std::function<void(const Table&
   throw engine::EngineError("the table was replaced by others again and again");
 }
 
+Task<TablePtr> Catalog::reload(std::string name) {
+  for (int tries = 1;; ++tries) {
+    const uint64_t version = engine_.committed_version();
+    const auto view = engine_.view();
+    std::optional<std::string> record;
+    bool expired = false;
+    try {
+      auto reading = view->get(name_key(name));
+      record = co_await reading;
+    } catch (const engine::ViewExpired&) {
+      if (tries == kMaxTries) throw;
+      expired = true;
+    }
+    if (expired) continue;
+    if (!record) co_return nullptr;
+    auto table = std::make_shared<const Table>(decode_table(*record));
+    state_->keep(table, version);
+    co_return find(name);
+  }
+}
+
 std::vector<model::TableNumber> Catalog::garbage() const {
   std::vector<model::TableNumber> numbers;
   const int64_t now_ms = clock_.now_ms();

@@ -61,6 +61,9 @@ class Catalog {
   std::vector<model::TableNumber> garbage() const;
   Task<void> garbage_erased(model::TableNumber table);
 
+  // As find, but of what is committed, for a writer who saw a schema change before it was told here.
+  Task<TablePtr> reload(std::string name);
+
   const CatalogOptions& options() const { return options_; }
   std::string table_arn(std::string_view name) const;
 

@@ -1,5 +1,7 @@
 #include "json/reader.h"
 
+#include "json/writer.h"
+
 #include <algorithm>
 #include <cmath>
 #include <vector>
@@ -43,6 +45,35 @@ bool Document::parse(std::string text) {
   const size_t size = text_.size();
   text_.reserve(size + simdjson::SIMDJSON_PADDING);
   return parser_->parse(text_.data(), size, false).get(root_) == simdjson::SUCCESS;
+}
+
+namespace {
+
+void append_canonical(std::string& out, const Element& element) {
+  ObjectElement object;
+  ArrayElement array;
+  if (element.get(object) == simdjson::SUCCESS) {
+    std::vector<std::pair<std::string_view, Element>> members;
+    for (const auto field : object) members.emplace_back(field.key, field.value);
+    std::stable_sort(members.begin(), members.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+    Object written(out);
+    for (const auto& [name, value] : members) append_canonical(written.key(name), value);
+    written.close();
+  } else if (element.get(array) == simdjson::SUCCESS) {
+    Array written(out);
+    for (const Element child : array) append_canonical(written.element(), child);
+    written.close();
+  } else {
+    out.append(simdjson::minify(element));
+  }
+}
+
+}  // namespace
+
+std::string canonical(const Element& element) {
+  std::string out;
+  append_canonical(out, element);
+  return out;
 }
 
 std::optional<Element> member(const Element& element, std::string_view name) {

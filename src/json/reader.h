@@ -45,4 +45,7 @@ std::optional<ObjectElement> object_member(const Element& element, std::string_v
 std::optional<int64_t> to_int(const Element& element);
 std::optional<bool> to_bool(const Element& element);
 
+// The text of an element that does not depend on the order of members or on white space.
+std::string canonical(const Element& element);
+
 }  // namespace stator::json

@@ -7,6 +7,7 @@ namespace stator::model {
 namespace {
 
 constexpr char kCodecVersion = 1;
+constexpr char kReferenceVersion = 2;  // as 1, of an entry that holds only keys
 // Deeper than any item can be; a bound against damaged records.
 constexpr int kMaxDepth = 64;
 
@@ -41,13 +42,6 @@ std::vector<std::string> decode_strings(std::string_view& in) {
   return members;
 }
 
-Number decode_number(std::string_view& in) {
-  if (in.empty() || in.size() < static_cast<size_t>(in[0] == 0 ? 1 : 3 + (in[0] & 0x7F))) {
-    throw CorruptRecord("record ends inside a number");
-  }
-  return Number::decode(in);
-}
-
 Value decode_nested(std::string_view& in, int depth) {
   if (depth > kMaxDepth) throw CorruptRecord("record nested too deep");
   if (in.empty()) throw CorruptRecord("record ends before a value");
@@ -55,7 +49,7 @@ Value decode_nested(std::string_view& in, int depth) {
   in.remove_prefix(1);
   switch (static_cast<Type>(type & 0x0F)) {
     case Type::kString: return Value::string(std::string(read_string(in)));
-    case Type::kNumber: return Value::number(decode_number(in));
+    case Type::kNumber: return Value::number(Number::decode(in));
     case Type::kBinary: return Value::binary(std::string(read_string(in)));
     case Type::kBool: return Value::boolean((type & 0x10) != 0);
     case Type::kNull: return Value::null();
@@ -74,7 +68,7 @@ Value decode_nested(std::string_view& in, int depth) {
       if (count > in.size()) throw CorruptRecord("set longer than its record");
       std::vector<Number> members;
       members.reserve(count);
-      for (uint64_t i = 0; i < count; ++i) members.push_back(decode_number(in));
+      for (uint64_t i = 0; i < count; ++i) members.push_back(Number::decode(in));
       return Value::number_set(std::move(members));
     }
     case Type::kBinarySet: return Value::binary_set(decode_strings(in));
@@ -118,8 +112,8 @@ Value decode_value(std::string_view& in) { return decode_nested(in, 0); }
 
 std::string encode_record(const Item& item, const RecordHeader& header) {
   std::string out;
-  out.reserve(header.size_bytes + 16 + item.size() * 3);
-  out.push_back(kCodecVersion);
+  if (!header.reference) out.reserve(header.size_bytes + 16 + item.size() * 3);
+  out.push_back(header.reference ? kReferenceVersion : kCodecVersion);
   out.push_back(static_cast<char>(header.origin));
   append_big_endian(out, static_cast<uint64_t>(header.written_us));
   append_varint(out, header.size_bytes);
@@ -129,8 +123,11 @@ std::string encode_record(const Item& item, const RecordHeader& header) {
 
 RecordHeader read_header(std::string_view& record) {
   if (record.size() < 2) throw CorruptRecord("record without a header");
-  if (record[0] != kCodecVersion) throw CorruptRecord("record of an unknown codec version");
+  if (record[0] != kCodecVersion && record[0] != kReferenceVersion) {
+    throw CorruptRecord("record of an unknown codec version");
+  }
   RecordHeader header;
+  header.reference = record[0] == kReferenceVersion;
   header.origin = static_cast<Origin>(record[1]);
   record.remove_prefix(2);
   header.written_us = static_cast<int64_t>(read_big_endian<uint64_t>(record));
@@ -142,6 +139,12 @@ Item decode_item(std::string_view encoded) {
   Item item = decode_map(encoded, 0);
   if (!encoded.empty()) throw CorruptRecord("bytes after the end of a record");
   return item;
+}
+
+std::string encode_item(const Item& item) {
+  std::string out;
+  encode_map(item, out);
+  return out;
 }
 
 Item decode_record(std::string_view record) {

@@ -93,7 +93,7 @@ void check_action(TransactionAction& action) {
 }
 
 std::string fingerprint_of(const json::Element& items) {
-  const std::string text = simdjson::minify(items);
+  const std::string text = json::canonical(items);
   const auto digest = md5({text});
   return {reinterpret_cast<const char*>(digest.data()), digest.size()};
 }

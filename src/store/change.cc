@@ -39,10 +39,24 @@ Image entry_of(const model::Index& index, const Image& image, model::Item& proje
   return {&projected, model::size_bytes(projected)};
 }
 
+// The stored form of an index entry.
+std::string encode_entry(const model::TableSchema& table, const model::Index& index, const Image& entry,
+                         int64_t now_us, size_t max_copied_bytes) {
+  if (entry.size_bytes <= max_copied_bytes) return encode(*entry.item, entry.size_bytes, now_us);
+  model::Item keys;
+  for (const model::KeySchema* schema : {&table.key, &index.key}) {
+    for (size_t i = 0; i < schema->size(); ++i) keys.set(schema->at(i).name, *entry.item->find(schema->at(i).name));
+  }
+  return model::encode_record(keys, {.size_bytes = entry.size_bytes,
+                                     .written_us = now_us,
+                                     .origin = model::Origin::kClient,
+                                     .reference = true});
+}
+
 // Writes the change of one index. Returns its units.
 double write_index_change(const model::TableSchema& table, const model::Index& index, const std::optional<Image>& old,
                           const std::optional<Image>& fresh, int64_t now_us, engine::Batch& batch,
-                          int64_t& collection_bytes, bool old_is_missing) {
+                          int64_t& collection_bytes, bool old_is_missing, size_t max_copied_bytes) {
   const auto old_key = old && !old_is_missing ? model::index_entry_key(table, index, *old->item) : std::nullopt;
   const auto new_key = fresh ? model::index_entry_key(table, index, *fresh->item) : std::nullopt;
   if (!old_key && !new_key) return 0;
@@ -54,7 +68,7 @@ double write_index_change(const model::TableSchema& table, const model::Index& i
   const Image new_entry = new_key ? entry_of(index, *fresh, new_projected) : Image{};
   if (old_key && new_key && *old_key == *new_key) {
     if (*old_entry.item == *new_entry.item) return 0;
-    batch.put(*new_key, encode(*new_entry.item, new_entry.size_bytes, now_us));
+    batch.put(*new_key, encode_entry(table, index, new_entry, now_us, max_copied_bytes));
     counts.bytes = static_cast<int64_t>(new_entry.size_bytes) - static_cast<int64_t>(old_entry.size_bytes);
     units = capacity::write_units(std::max(old_entry.size_bytes, new_entry.size_bytes));
   } else {
@@ -65,7 +79,7 @@ double write_index_change(const model::TableSchema& table, const model::Index& i
       units += capacity::write_units(old_entry.size_bytes);
     }
     if (new_key) {
-      batch.put(*new_key, encode(*new_entry.item, new_entry.size_bytes, now_us));
+      batch.put(*new_key, encode_entry(table, index, new_entry, now_us, max_copied_bytes));
       counts.items += 1;
       counts.bytes += static_cast<int64_t>(new_entry.size_bytes);
       units += capacity::write_units(new_entry.size_bytes);
@@ -110,7 +124,8 @@ void write_expiry(const model::TableSchema& table, const model::Item& item, cons
 void write_new_entry(const model::TableSchema& table, const model::Index& index, const Image& image, int64_t now_us,
                      engine::Batch& batch) {
   int64_t collection_bytes = 0;
-  write_index_change(table, index, std::nullopt, image, now_us, batch, collection_bytes, false);
+  write_index_change(table, index, std::nullopt, image, now_us, batch, collection_bytes, false,
+                     kMaxCopiedEntryBytes);
 }
 
 model::Item project_entry(const model::Index& index, const model::Item& item) {
@@ -125,7 +140,7 @@ model::Item project_entry(const model::Index& index, const model::Item& item) {
 
 WriteUnits write_change(const model::TableSchema& table, const std::optional<Image>& old,
                         const std::optional<Image>& fresh, const std::string& item_key, int64_t now_us,
-                        engine::Batch& batch, const std::vector<bool>* missing_entries) {
+                        engine::Batch& batch, const EntryRules& rules) {
   WriteUnits units;
   const size_t old_size = old ? old->size_bytes : 0;
   const size_t new_size = fresh ? fresh->size_bytes : 0;
@@ -145,9 +160,9 @@ WriteUnits write_change(const model::TableSchema& table, const std::optional<Ima
 
   int64_t collection_bytes = counts.bytes;
   for (size_t i = 0; i < table.indexes.size(); ++i) {
-    const bool old_is_missing = missing_entries != nullptr && (*missing_entries)[i];
-    units.indexes[i] =
-        write_index_change(table, table.indexes[i], old, fresh, now_us, batch, collection_bytes, old_is_missing);
+    const bool old_is_missing = rules.missing != nullptr && (*rules.missing)[i];
+    units.indexes[i] = write_index_change(table, table.indexes[i], old, fresh, now_us, batch, collection_bytes,
+                                          old_is_missing, rules.max_copied_bytes);
   }
   if (!table.ttl_attribute.empty()) write_expiry_change(table, old, fresh, item_key, batch);
   if (table.has_local_index() && collection_bytes != 0) {

@@ -20,6 +20,15 @@ struct Image {
 // Whether write_change has to see the attributes of the old image of an item of this table.
 bool needs_old_item(const model::TableSchema& table);
 
+// An index entry larger than that is not worth copying: it holds only keys.
+inline constexpr size_t kMaxCopiedEntryBytes = 4096;
+
+struct EntryRules {
+  // For each index of the schema that is being built: the old image has no entry there yet. Null where no index is.
+  const std::vector<bool>* missing = nullptr;
+  size_t max_copied_bytes = kMaxCopiedEntryBytes;
+};
+
 // When an item of this table expires, in seconds; nothing if it does not.
 std::optional<int64_t> expiry_of(const model::TableSchema& table, const model::Item& item);
 
@@ -28,11 +37,10 @@ void write_expiry(const model::TableSchema& table, const model::Item& item, cons
                   engine::Batch& batch);
 
 // Appends to `batch` what changes `old` into `fresh` (either may be absent): the item, its index entries, the counters.
-// Returns the units that it costs. `missing_entries` says, for each index of the schema that is being built, that the
-// old image has no entry there yet; null where no index is.
+// Returns the units that it costs.
 WriteUnits write_change(const model::TableSchema& table, const std::optional<Image>& old,
                         const std::optional<Image>& fresh, const std::string& item_key, int64_t now_us,
-                        engine::Batch& batch, const std::vector<bool>* missing_entries = nullptr);
+                        engine::Batch& batch, const EntryRules& rules = {});
 
 // Writes the entry of one item in one index, which has none yet.
 void write_new_entry(const model::TableSchema& table, const model::Index& index, const Image& image, int64_t now_us,

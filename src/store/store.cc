@@ -37,7 +37,7 @@ bool is_current(const engine::Held& held, size_t guard, const model::TableSchema
 
 // What the body of a change makes of one write. Runs under the item's latch, perhaps several times.
 void run_write(const Write& write, const std::string& key, const std::optional<std::string>& record, int64_t now_us,
-               engine::Batch& batch, WriteResult& result, const std::vector<bool>* missing_entries) {
+               engine::Batch& batch, WriteResult& result, const EntryRules& rules) {
   const model::TableSchema& schema = *write.table->schema;
   std::optional<Image> old;
   std::optional<model::Item> old_item;
@@ -71,12 +71,12 @@ void run_write(const Write& write, const std::string& key, const std::optional<s
       return;
     case Write::Kind::kPut: {
       const Image fresh{&write.item, write.item_size_bytes};
-      result.units = write_change(schema, old, fresh, key, now_us, batch, missing_entries);
+      result.units = write_change(schema, old, fresh, key, now_us, batch, rules);
       result.size_bytes = fresh.size_bytes;
       break;
     }
     case Write::Kind::kDelete:
-      result.units = write_change(schema, old, std::nullopt, key, now_us, batch, missing_entries);
+      result.units = write_change(schema, old, std::nullopt, key, now_us, batch, rules);
       break;
     case Write::Kind::kUpdate: {
       std::optional<model::Item> updated = write.update.apply(old_item ? &*old_item : nullptr, write.item);
@@ -85,7 +85,7 @@ void run_write(const Write& write, const std::string& key, const std::optional<s
       const size_t size = model::size_bytes(*updated);
       if (size > kMaxItemBytes) invalid("Item size to update has exceeded the maximum allowed size");
       const Image fresh{&*updated, size};
-      result.units = write_change(schema, old, fresh, key, now_us, batch, missing_entries);
+      result.units = write_change(schema, old, fresh, key, now_us, batch, rules);
       result.size_bytes = size;
       if (write.want_new) result.new_item = std::move(updated);
       break;
@@ -139,6 +139,14 @@ class BuildingEntries {
   std::vector<bool> missing_;
 };
 
+// Many large items in many indexes must still fit into one batch: the more entries, the smaller the copies.
+size_t copied_bytes_for(const std::vector<Write>& writes) {
+  constexpr size_t kBudgetBytes = 2 * 1024 * 1024;
+  size_t entries = 1;
+  for (const Write& write : writes) entries += write.table->schema->indexes.size();
+  return std::min(kMaxCopiedEntryBytes, kBudgetBytes / entries);
+}
+
 // A collection (all items of one partition key in table and local indexes) holds at most 10 GB.
 void check_collection(const Write& write, const WriteResult& result) {
   if (write.kind != Write::Kind::kPut && write.kind != Write::Kind::kUpdate) return;
@@ -151,17 +159,24 @@ const model::Value& partition_value(const Write& write) {
 }
 
 // Looks the table up again after its schema changed under a write. False if it is gone.
-bool try_refresh(catalog::Catalog& catalog, catalog::TablePtr& table, int64_t now_ms) {
-  const auto found = catalog.find(table->name());
-  if (!found || found->schema->number != table->schema->number) return false;
+Task<bool> try_refresh(catalog::Catalog& catalog, catalog::TablePtr& table, int64_t now_ms) {
+  auto found = catalog.find(table->name());
+  if (found && found->schema->version == table->schema->version) {
+    // The change is committed, but the catalog has not been told of it yet.
+    auto reloading = catalog.reload(table->name());
+    found = co_await reloading;
+  }
+  if (!found || found->schema->number != table->schema->number) co_return false;
   const auto state = found->state(now_ms);
-  if (state == catalog::TableState::kDeleting || state == catalog::TableState::kGone) return false;
+  if (state == catalog::TableState::kDeleting || state == catalog::TableState::kGone) co_return false;
   table = found;
-  return true;
+  co_return true;
 }
 
-void refresh(catalog::Catalog& catalog, catalog::TablePtr& table, int64_t now_ms) {
-  if (!try_refresh(catalog, table, now_ms)) throw_table_gone();
+Task<void> refresh(catalog::Catalog& catalog, catalog::TablePtr& table, int64_t now_ms) {
+  auto refreshing = try_refresh(catalog, table, now_ms);
+  const bool there = co_await refreshing;
+  if (!there) throw_table_gone();
 }
 
 std::string_view kind_noun(engine::ChangeKind kind) {
@@ -249,7 +264,8 @@ Task<PageEnd> Store::read(ReadPlan plan, std::function<void(const Found&)> visit
       std::string_view encoded = rows.value(i);
       const model::RecordHeader header = model::read_header(encoded);
       std::optional<std::string> fetched;
-      if (plan.fetch_items) {
+      std::string projected;
+      if (plan.fetch_items || header.reference) {
         const std::string item_key = model::item_key(*plan.table->schema, model::decode_item(encoded));
         for (bool done = false; !done;) {
           try {
@@ -263,7 +279,12 @@ Task<PageEnd> Store::read(ReadPlan plan, std::function<void(const Found&)> visit
         if (!fetched) continue;  // deleted between two views of one page
         encoded = *fetched;
         const model::RecordHeader item_header = model::read_header(encoded);
-        end.fetch_units += capacity::read_units(item_header.size_bytes, true);
+        if (plan.fetch_items) {
+          end.fetch_units += capacity::read_units(item_header.size_bytes, true);
+        } else if (!plan.index->projects_all()) {
+          projected = model::encode_item(project_entry(*plan.index, model::decode_item(encoded)));
+          encoded = projected;
+        }
       }
       visit({encoded, header.size_bytes});
       end.scanned += 1;
@@ -318,7 +339,7 @@ Task<WriteResult> Store::write(Write write) {
         check_collection(write, result);
       }
       const int64_t collection_bytes = result.collection_bytes;
-      run_write(write, key, held.exclusive(0), now_us, batch, result, building.missing());
+      run_write(write, key, held.exclusive(0), now_us, batch, result, {.missing = building.missing()});
       result.collection_bytes = collection_bytes;
     };
     auto pending = engine_.mutate(std::move(mutation));
@@ -331,7 +352,10 @@ Task<WriteResult> Store::write(Write write) {
       }
       throw_engine_failed(std::string("the item stayed busy with another ") + std::string(kind_noun(outcome.holder)));
     }
-    if (stale) refresh(catalog_, write.table, clock_.now_ms());
+    if (stale) {
+      auto refreshing = refresh(catalog_, write.table, clock_.now_ms());
+      co_await refreshing;
+    }
   }
 }
 
@@ -368,6 +392,7 @@ Task<TransactionResult> Store::transact(std::vector<Write> writes, std::optional
     }
     bool again = false;
     const int64_t now_us = clock_.now_us();
+    const size_t max_copied_bytes = copied_bytes_for(writes);
     bool stale = false;
     mutation.body = [&](const engine::Held& held, engine::Batch& batch) {
       outcome_of = TransactionResult();
@@ -392,7 +417,8 @@ Task<TransactionResult> Store::transact(std::vector<Write> writes, std::optional
             check_collection(writes[i], result);
           }
           const int64_t collection_bytes = result.collection_bytes;
-          run_write(writes[i], keys[i], held.exclusive(i), now_us, batch, result, building[i].missing());
+          run_write(writes[i], keys[i], held.exclusive(i), now_us, batch, result,
+                    {.missing = building[i].missing(), .max_copied_bytes = max_copied_bytes});
           result.collection_bytes = collection_bytes;
         } catch (const ApiError& error) {
           result.error = error;
@@ -415,7 +441,10 @@ Task<TransactionResult> Store::transact(std::vector<Write> writes, std::optional
       co_return outcome_of;
     }
     if (stale) {
-      for (Write& write : writes) refresh(catalog_, write.table, clock_.now_ms());
+      for (Write& write : writes) {
+        auto refreshing = refresh(catalog_, write.table, clock_.now_ms());
+        co_await refreshing;
+      }
     }
   }
 }
@@ -486,7 +515,11 @@ Task<bool> Store::build_entries(catalog::TablePtr table, model::IndexNumber numb
     const engine::Outcome outcome = co_await pending;
     if (outcome.committed() && !stale) co_return true;
     if (outcome.kind == engine::Outcome::Kind::kFailed || attempt >= kMaxAttempts) throw_engine_failed(outcome.detail);
-    if (stale && !try_refresh(catalog_, table, clock_.now_ms())) co_return false;
+    if (stale) {
+      auto refreshing = try_refresh(catalog_, table, clock_.now_ms());
+      const bool there = co_await refreshing;
+      if (!there) co_return false;
+    }
   }
 }
 
@@ -516,7 +549,11 @@ Task<bool> Store::queue_expiring(catalog::TablePtr table, std::vector<model::Ite
     const engine::Outcome outcome = co_await pending;
     if (outcome.committed() && !stale) co_return true;
     if (outcome.kind == engine::Outcome::Kind::kFailed || attempt >= kMaxAttempts) throw_engine_failed(outcome.detail);
-    if (stale && !try_refresh(catalog_, table, clock_.now_ms())) co_return false;
+    if (stale) {
+      auto refreshing = try_refresh(catalog_, table, clock_.now_ms());
+      const bool there = co_await refreshing;
+      if (!there) co_return false;
+    }
   }
 }
 

@@ -8,6 +8,8 @@ namespace stator::work {
 
 namespace {
 
+constexpr size_t kTokensAtOnce = 256;
+
 engine::Range whole(const std::string& prefix) { return {prefix, prefix_end(prefix)}; }
 
 class Cleaning final : public Job {
@@ -24,10 +26,43 @@ class Cleaning final : public Job {
       if (!table->dead_indexes.empty()) erase_indexes(*table);
       if (table->ttl_clearing) clear_expiry(*table);
     }
-    return false;
+    return sweep_tokens();
   }
 
  private:
+  // Idempotency tokens whose time is over. True if there are more.
+  bool sweep_tokens() {
+    engine::Engine& engine = site_.store.engine();
+    engine::Range due{"xe", "xe"};
+    append_big_endian(due.end, static_cast<uint64_t>(site_.clock.now_ms()));
+    engine::Rows rows;
+    try {
+      const auto view = engine.view();
+      rows = run_blocking(view->scan(due, engine::Direction::kForward, {.rows = kTokensAtOnce, .bytes = SIZE_MAX}));
+    } catch (const engine::ViewExpired&) {
+      return true;
+    }
+    if (rows.empty()) return false;
+    engine::Mutation mutation;
+    for (size_t i = 0; i < rows.size(); ++i) {
+      const std::string token(rows.key(i).substr(due.end.size()));
+      mutation.exclusive.push_back("xt" + token);
+    }
+    mutation.body = [&](const engine::Held& held, engine::Batch& batch) {
+      for (size_t i = 0; i < rows.size(); ++i) {
+        batch.erase(std::string(rows.key(i)));
+        // The token may have been used again since; its record begins with a version and its own expiry.
+        const auto& record = held.exclusive(i);
+        const std::string_view expiry = rows.key(i).substr(2, 8);
+        if (record && std::string_view(*record).substr(1, 8) == expiry) {
+          batch.erase("xt" + std::string(rows.key(i).substr(due.end.size())));
+        }
+      }
+    };
+    run_blocking(engine.mutate(std::move(mutation)));
+    return rows.more();
+  }
+
   void erase_indexes(const catalog::Table& table) {
     const model::TableNumber number = table.schema->number;
     const auto dead = table.dead_indexes;

@@ -39,6 +39,7 @@ bool Background::run_jobs() {
 }
 
 void Background::run() {
+  const Executor::Scope scope(&resume_);
   std::unique_lock lock(mutex_);
   while (!stopping_) {
     changed_.wait_for(lock, std::chrono::seconds(1), [this] { return woken_ || stopping_; });

@@ -8,6 +8,8 @@
 #include <thread>
 #include <vector>
 
+#include "common/thread_pool.h"
+
 namespace stator::work {
 
 // One kind of work. Used by one thread.
@@ -36,6 +38,7 @@ class Background {
   std::condition_variable changed_;
   bool woken_ = true;
   bool stopping_ = false;
+  ThreadPool resume_{"stator-work", 1};  // where what a job awaits goes on: not on the engine's committer
   std::thread thread_;
 };
 
