@@ -6,6 +6,18 @@ import json
 import zlib
 
 STREAMS = {"ListStreams", "DescribeStream", "GetShardIterator", "GetRecords"}
+SCALING = {
+    "RegisterScalableTarget", "DescribeScalableTargets", "DeregisterScalableTarget", "PutScalingPolicy",
+    "DescribeScalingPolicies", "DeleteScalingPolicy", "DescribeScalingActivities",
+}
+
+
+def service_of(operation):
+    if operation in SCALING:
+        return "AnyScaleFrontendService"
+    return "DynamoDBStreams_20120810" if operation in STREAMS else "DynamoDB_20120810"
+
+
 AUTHORIZATION = (
     "AWS4-HMAC-SHA256 Credential=AKIAIOSFODNN7EXAMPLE/{day}/us-east-1/dynamodb/aws4_request, "
     "SignedHeaders=content-type;host;x-amz-date;x-amz-target, Signature=" + "0123456789abcdef" * 4
@@ -22,10 +34,9 @@ class WireClient:
         """Sends a request, an object or the text of a body; returns status and answer."""
         body = request if isinstance(request, str) else json.dumps(request)
         now = datetime.datetime.utcnow()
-        service = "DynamoDBStreams" if operation in STREAMS else "DynamoDB"
         headers = {
             "Content-Type": "application/x-amz-json-1.0",
-            "X-Amz-Target": f"{service}_20120810.{operation}",
+            "X-Amz-Target": f"{service_of(operation)}.{operation}",
             "X-Amz-Date": now.strftime("%Y%m%dT%H%M%SZ"),
             "Authorization": AUTHORIZATION.format(day=now.strftime("%Y%m%d")),
         }

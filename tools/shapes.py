@@ -3,6 +3,7 @@
 (operations, members, types, required members, lengths, ranges, patterns, enumerations). No prose is taken over.
 
 usage: tools/shapes.py MODEL.json STREAMS_MODEL.json > src/ops/shapes_data.cc
+       tools/shapes.py --scaling MODEL.json > src/ops/shapes_scaling.cc     (Application Auto Scaling)
 """
 import json
 import sys
@@ -41,6 +42,11 @@ MEMBER_ORDER = {
     "ProvisionedThroughput": ["WriteCapacityUnits", "ReadCapacityUnits"],
 }
 
+# What is served of Application Auto Scaling.
+SCALING_OPERATIONS = ["RegisterScalableTarget", "DescribeScalableTargets", "DeregisterScalableTarget",
+                      "PutScalingPolicy", "DescribeScalingPolicies", "DeleteScalingPolicy",
+                      "DescribeScalingActivities"]
+
 KINDS = {"string": "kString", "blob": "kBlob", "boolean": "kBoolean", "integer": "kInteger", "long": "kLong",
          "double": "kDouble", "float": "kDouble", "timestamp": "kTimestamp", "list": "kList", "map": "kMap",
          "structure": "kStructure"}
@@ -51,11 +57,14 @@ def quoted(text):
 
 
 def main():
-    models = [json.load(open(path)) for path in sys.argv[1:3]]
+    scaling = sys.argv[1] == "--scaling"
+    models = [json.load(open(path)) for path in sys.argv[2 if scaling else 1:3]]
+    prefixes = ("kScaling",) if scaling else ("kData", "kStreams")
+    functions = ("scaling_operation_shapes",) if scaling else ("data_operation_shapes", "streams_operation_shapes")
     out = ["// Written by tools/shapes.py from the public API model. Do not edit.",
            '#include "ops/shape.h"', "", "namespace stator::ops {", "", "namespace {", ""]
     tables = []
-    for prefix, model in zip(("kData", "kStreams"), models):
+    for prefix, model in zip(prefixes, models):
         shapes = model["shapes"]
         used = {}
 
@@ -70,7 +79,7 @@ def main():
                 if inner in shape:
                     visit(shape[inner]["shape"])
 
-        operations = sorted(model["operations"])
+        operations = sorted(SCALING_OPERATIONS if scaling else model["operations"])
         for operation in operations:
             visit(model["operations"][operation]["input"]["shape"])
         names = list(used)
@@ -113,7 +122,7 @@ def main():
         out.append(f"const OperationShape {prefix}Operations[] = {{{rows}}};")
         tables.append((prefix, len(operations)))
     out += ["", "}  // namespace", ""]
-    for (prefix, count), function in zip(tables, ("data_operation_shapes", "streams_operation_shapes")):
+    for (prefix, count), function in zip(tables, functions):
         out.append(f"std::span<const OperationShape> {function}() {{ return {{{prefix}Operations, {count}}}; }}")
     out += ["", "}  // namespace stator::ops"]
     print("\n".join(out))

@@ -1,4 +1,4 @@
-// How many capacity units reads and writes cost. Only arithmetic; buckets that run dry come with throttling.
+// How many capacity units reads and writes cost. Only arithmetic; throttle.h has the buckets that run dry.
 #pragma once
 
 #include <cstddef>

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -42,6 +43,11 @@ struct Capacity {
   std::optional<int64_t> warm_write_units;
 };
 
+// Sets new units and notes in what direction they went. They are shown once the table is ACTIVE again.
+void provision(Capacity& capacity, int64_t read_units, int64_t write_units, int64_t now_ms);
+// How often capacity may be lowered on a UTC day: four times, and once more in each hour without a decrease.
+bool may_lower(const Capacity& capacity, int64_t now_ms);
+
 struct StreamSettings {
   bool enabled = false;
   std::string view_type;
@@ -54,6 +60,14 @@ struct EncryptionSettings {
   bool enabled = false;
   std::string kms_key_arn;
   bool changing = false;  // the change that the table is UPDATING for is this one
+};
+
+// Counting of the keys that are used most.
+struct InsightsSettings {
+  bool enabled = false;
+  bool throttled_only = false;  // counts only what was throttled
+  int64_t created_ms = 0;       // in the names of its rules
+  int64_t changed_ms = 0;       // ENABLING or DISABLING for a while from then on
 };
 
 struct Table {
@@ -84,7 +98,8 @@ struct Table {
   bool ttl_clearing = false;             // it was disabled and its queue is still to be erased
   std::optional<int64_t> ttl_changed_ms;
   std::string resource_policy;
-  int64_t resource_policy_revision_ms = 0;
+  int64_t resource_policy_revision_ms = 0;  // of the policy, or of its deletion; 0 if there never was one
+  std::map<model::IndexNumber, InsightsSettings> insights;  // of the table (0) and of global indexes; none: never asked
 
   int64_t active_at_ms = 0;              // CREATING before
   int64_t updating_until_ms = 0;         // UPDATING before

@@ -75,6 +75,27 @@ void write_index(std::string& out, const model::Index& index, const Capacity& ca
   object.close();
 }
 
+// Of indexes that are gone nothing is kept.
+void write_insights(json::Object& object, const Table& table) {
+  if (table.insights.empty()) return;
+  json::Array list(object.key("insights"));
+  for (const auto& [number, settings] : table.insights) {
+    const auto& indexes = table.schema->indexes;
+    const bool exists = number == 0 || std::any_of(indexes.begin(), indexes.end(), [&](const auto& index) {
+                          return index.number == number;
+                        });
+    if (!exists) continue;
+    json::Object one(list.element());
+    one.integer("index", number);
+    one.boolean("enabled", settings.enabled);
+    one.boolean("throttled_only", settings.throttled_only);
+    one.integer("created_ms", settings.created_ms);
+    one.integer("changed_ms", settings.changed_ms);
+    one.close();
+  }
+  list.close();
+}
+
 // --- reading
 
 [[noreturn]] void corrupt(const std::string& what) {
@@ -233,10 +254,10 @@ std::string encode_table(const Table& table) {
   if (table.ttl_indexing) object.boolean("ttl_indexing", true);
   if (table.ttl_clearing) object.boolean("ttl_clearing", true);
   write_optional(object, "ttl_changed_ms", table.ttl_changed_ms);
-  if (!table.resource_policy.empty()) {
-    object.string("resource_policy", table.resource_policy);
+  if (!table.resource_policy.empty()) object.string("resource_policy", table.resource_policy);
+  if (table.resource_policy_revision_ms != 0)
     object.integer("resource_policy_revision_ms", table.resource_policy_revision_ms);
-  }
+  write_insights(object, table);
   object.integer("active_at_ms", table.active_at_ms);
   object.integer("updating_until_ms", table.updating_until_ms);
   write_optional(object, "deleted_at_ms", table.deleted_at_ms);
@@ -305,6 +326,15 @@ Table decode_table(std::string_view record) {
   table.resource_policy = string_or_empty(root, "resource_policy");
   table.resource_policy_revision_ms =
       json::int_member(root, "resource_policy_revision_ms").value_or(0);
+  if (json::member(root, "insights")) {
+    for (const Element one : need_array(root, "insights")) {
+      table.insights[static_cast<model::IndexNumber>(need_int(one, "index"))] = {
+          .enabled = json::bool_member(one, "enabled").value_or(false),
+          .throttled_only = json::bool_member(one, "throttled_only").value_or(false),
+          .created_ms = need_int(one, "created_ms"),
+          .changed_ms = need_int(one, "changed_ms")};
+    }
+  }
   table.active_at_ms = need_int(root, "active_at_ms");
   table.updating_until_ms = need_int(root, "updating_until_ms");
   table.deleted_at_ms = json::int_member(root, "deleted_at_ms");

@@ -121,6 +121,7 @@ struct Detached {
   };
 };
 
+// The task, and with it all that it owns, is gone before `done` is told: who waits may then let go of everything.
 template <typename T, typename Done>
 Detached run_detached(Task<T> task, Done done) {
   std::exception_ptr error;
@@ -130,6 +131,7 @@ Detached run_detached(Task<T> task, Done done) {
     } catch (...) {
       error = std::current_exception();
     }
+    task = Task<T>();
     done(error);
   } else {
     std::optional<T> result;
@@ -138,6 +140,7 @@ Detached run_detached(Task<T> task, Done done) {
     } catch (...) {
       error = std::current_exception();
     }
+    task = Task<T>();
     done(error, std::move(result));
   }
 }

@@ -3,9 +3,11 @@
 #include <spdlog/spdlog.h>
 
 #include "catalog/catalog.h"
+#include "catalog/scaling.h"
 #include "engine/adversary.h"
 #include "expr/parse_cache.h"
 #include "json/writer.h"
+#include "ops/contributor_insights.h"
 #include "ops/operation.h"
 #include "ops/transaction.h"
 #include "store/store.h"
@@ -17,7 +19,8 @@ namespace {
 
 std::string_view namespace_of(std::string_view type) {
   if (type == "SerializationException" || type == "UnknownOperationException") return "com.amazon.coral.service#";
-  if (type == "ValidationException" || type == "ThrottlingException") return "com.amazon.coral.validate#";
+  if (type == "ValidationException") return "com.amazon.coral.validate#";
+  if (type == "ThrottlingException") return "com.amazon.coral.availability#";
   return "com.amazonaws.dynamodb.v20120810#";
 }
 
@@ -25,6 +28,18 @@ std::string_view namespace_of(std::string_view type) {
 bool has_capital_message(std::string_view type) {
   return type == "SerializationException" || type == "TransactionCanceledException" ||
          type == "TransactionInProgressException" || type == "IdempotentParameterMismatchException";
+}
+
+// Application Auto Scaling names its errors without a namespace, and spells the message so.
+Answer scaling_error_answer(const ApiError& error) {
+  Answer answer;
+  const bool internal = error.type() == "InternalServerError";
+  answer.status = internal ? 500 : 400;
+  json::Object object(answer.body);
+  object.string("__type", internal ? "InternalServiceException" : error.type());
+  if (!error.message().empty()) object.string("Message", error.message());
+  object.close();
+  return answer;
 }
 
 Answer error_answer(const ApiError& error) {
@@ -58,8 +73,10 @@ class DatabaseOnEngine final : public Database {
         engine_(open_engine(options)),
         catalog_(*engine_, clock_,
                  {.region = options.region, .account = options.account, .table_delay_ms = options.table_delay_ms}),
+        scaling_(*engine_),
         store_(*engine_, catalog_, clock_),
-        context_{catalog_, store_, expressions_, tokens_, clock_, options.region, options.account},
+        throttle_(options.throttle, clock_),
+        context_{catalog_, store_, expressions_, tokens_, throttle_, clock_, options.region, options.account, scaling_},
         background_(make_jobs(options)) {}
 
   bool knows(std::string_view service, std::string_view operation) const override {
@@ -86,13 +103,16 @@ class DatabaseOnEngine final : public Database {
       answer.body = co_await pending;
       if (found->changes_tables) background_.wake();
     } catch (const ApiError& error) {
-      answer = error_answer(error);
+      const bool scaling = found != nullptr && found->service == ops::kScalingService;
+      answer = scaling ? scaling_error_answer(error) : error_answer(error);
     } catch (const std::exception& error) {
       spdlog::error("{} failed: {}", operation, error.what());
       answer = error_answer(ApiError("InternalServerError", "Internal server error"));
     }
     co_return answer;
   }
+
+  std::string insights() const override { return ops::insights_report(context_); }
 
  private:
   std::vector<std::unique_ptr<work::Job>> make_jobs(const DatabaseOptions& options) {
@@ -101,6 +121,7 @@ class DatabaseOnEngine final : public Database {
     jobs.push_back(work::make_cleaning(site));
     jobs.push_back(work::make_backfill(site));
     jobs.push_back(work::make_expiry(site, options.ttl_delay_s));
+    jobs.push_back(work::make_scaling(site, scaling_, throttle_.consumption()));
     return jobs;
   }
 
@@ -108,9 +129,11 @@ class DatabaseOnEngine final : public Database {
   const Clock& clock_;
   std::unique_ptr<engine::Engine> engine_;
   catalog::Catalog catalog_;
+  catalog::Scaling scaling_;
   store::Store store_;
   expr::ParseCache expressions_;
   ops::TokensInProgress tokens_;
+  capacity::Throttle throttle_;
   ops::Context context_;
   work::Background background_;
 };

@@ -8,6 +8,7 @@
 #include <string>
 #include <string_view>
 
+#include "capacity/throttle.h"
 #include "common/clock.h"
 #include "common/task.h"
 #include "engine/rocksdb/rocksdb_engine.h"
@@ -24,6 +25,8 @@ struct DatabaseOptions {
   int64_t table_delay_ms = 0;
   // How long after its time an expired item is deleted.
   int64_t ttl_delay_s = 0;
+  // Which limits on throughput are kept.
+  capacity::ThrottleMode throttle = capacity::ThrottleMode::kProvisioned;
   size_t block_cache_bytes = 256 * 1024 * 1024;
   Clock* clock = nullptr;  // the system's if null; outlives the database
   // Tests only: runs on the adversary (engine/adversary.h) with this seed. 0: no.
@@ -54,6 +57,8 @@ class Database {
   // an Answer with the error's status and body. `body` is taken whole so that it can be parsed in place.
   virtual Task<Answer> execute(std::string_view service, std::string_view operation, std::string body,
                                Caller caller) = 0;
+  // What contributor insights have counted, as JSON: see ops/contributor_insights.h.
+  virtual std::string insights() const { return "{}"; }
 };
 
 }  // namespace stator

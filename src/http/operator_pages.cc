@@ -11,10 +11,10 @@ bool is_operator_path(std::string_view path) {
 }
 
 void answer_operator(const net::Request& request, net::Response& response,
-                     std::string_view version) {
+                     std::string_view version, const Database& database) {
   const std::string_view page = request.path.substr(kRoot.size());
   response.content_type = "application/json";
-  if (page != "health") {
+  if (page != "health" && page != "insights") {
     response.status = 404;
     response.body = R"({"error":"no such page"})";
     return;
@@ -23,6 +23,10 @@ void answer_operator(const net::Request& request, net::Response& response,
     response.status = 405;
     response.add_header("Allow", "GET, HEAD");
     response.body = R"({"error":"method not allowed"})";
+    return;
+  }
+  if (page == "insights") {
+    response.body = database.insights();
     return;
   }
   response.body = R"({"status":"ok","version":")";

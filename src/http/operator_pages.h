@@ -3,6 +3,7 @@
 
 #include <string_view>
 
+#include "database/database.h"
 #include "net/http_message.h"
 
 namespace stator::http {
@@ -10,8 +11,9 @@ namespace stator::http {
 // True for everything under /_stator/.
 bool is_operator_path(std::string_view path);
 
-// GET /_stator/health: {"status":"ok","version":"…"}; anything else there is 404 or 405.
+// GET /_stator/health: {"status":"ok","version":"…"}. GET /_stator/insights: the keys that are used
+// most, of tables with contributor insights. Anything else there is 404 or 405.
 void answer_operator(const net::Request& request, net::Response& response,
-                     std::string_view version);
+                     std::string_view version, const Database& database);
 
 }  // namespace stator::http

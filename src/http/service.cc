@@ -90,7 +90,7 @@ Task<void> Service::handle(net::Request& request, net::Response& response) {
 
 std::optional<Service::Call> Service::route(net::Request& request, net::Response& response) const {
   if (is_operator_path(request.path)) {
-    answer_operator(request, response, options_.version);
+    answer_operator(request, response, options_.version, database_);
     return std::nullopt;
   }
   if (request.has_header("origin")) {

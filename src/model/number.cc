@@ -5,6 +5,8 @@
 #include <cassert>
 #include <cstring>
 
+#include "common/bytes.h"
+
 namespace stator::model {
 
 namespace {
@@ -14,6 +16,7 @@ using Coefficient = unsigned __int128;
 constexpr int kMaxDigits = 38;
 constexpr int kMaxMagnitude = 125;   // of the first digit: 9.99...E+125
 constexpr int kMinMagnitude = -130;  // 1E-130
+constexpr int kExponentBias = 170;   // of the stored form; exponents run from -130-37 to 125
 
 constexpr std::array<Coefficient, kMaxDigits + 1> make_powers() {
   std::array<Coefficient, kMaxDigits + 1> powers{};
@@ -301,7 +304,7 @@ Number Number::decode_ordered(std::string_view& in) {
   return number.value_or(Number());
 }
 
-// A header byte: sign (1 bit), bytes of the coefficient (7 bits); then the exponent plus 130 in one byte; then the
+// A header byte: sign (1 bit), bytes of the coefficient (7 bits); then the exponent plus 170, low byte first; then the
 // coefficient, most significant byte first. Zero is a single 0.
 void Number::encode(std::string& out) const {
   if (coefficient_ == 0) {
@@ -312,30 +315,31 @@ void Number::encode(std::string& out) const {
   int used = 0;
   for (Coefficient rest = coefficient_; rest != 0; rest >>= 8) bytes[used++] = static_cast<char>(rest & 0xFF);
   out.push_back(static_cast<char>((negative_ ? 0x80 : 0) | used));
-  const int biased = exponent_ + 170;  // exponents run from -130-37 to 125
+  const int biased = exponent_ + kExponentBias;
   out.push_back(static_cast<char>(biased & 0xFF));
   out.push_back(static_cast<char>(biased >> 8));
   for (int i = used - 1; i >= 0; --i) out.push_back(bytes[i]);
 }
 
+// A number that is not in normal form would break comparisons, which index a table by its digits: only a damaged record
+// holds one, and it is refused here.
 Number Number::decode(std::string_view& in) {
-  Number number;
-  assert(!in.empty());
+  if (in.empty()) throw CorruptRecord("record ends before a number");
   const auto header = static_cast<unsigned char>(in[0]);
   if (header == 0) {
     in.remove_prefix(1);
-    return number;
+    return Number();
   }
   const size_t used = header & 0x7F;
-  assert(in.size() >= used + 3);
-  number.negative_ = (header & 0x80) != 0;
-  number.exponent_ = static_cast<int16_t>(
-      (static_cast<unsigned char>(in[1]) | (static_cast<unsigned char>(in[2]) << 8)) - 170);
-  for (size_t i = 0; i < used; ++i) {
-    number.coefficient_ = (number.coefficient_ << 8) | static_cast<unsigned char>(in[3 + i]);
-  }
+  if (used > sizeof(Coefficient)) throw CorruptRecord("number of too many bytes");
+  if (in.size() < used + 3) throw CorruptRecord("record ends inside a number");
+  const int exponent = (static_cast<unsigned char>(in[1]) | (static_cast<unsigned char>(in[2]) << 8)) - kExponentBias;
+  Coefficient coefficient = 0;
+  for (size_t i = 0; i < used; ++i) coefficient = (coefficient << 8) | static_cast<unsigned char>(in[3 + i]);
   in.remove_prefix(3 + used);
-  return number;
+  const auto number = make((header & 0x80) != 0, coefficient, exponent, nullptr);
+  if (!number || number->is_zero() || number->exponent_ != exponent) throw CorruptRecord("number not in normal form");
+  return *number;
 }
 
 }  // namespace stator::model

@@ -45,6 +45,7 @@ class Number {
 
   // Short encoding for stored items; self-delimiting.
   void encode(std::string& out) const;
+  // Throws CorruptRecord.
   static Number decode(std::string_view& in);
 
  private:

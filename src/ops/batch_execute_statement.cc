@@ -4,6 +4,7 @@
 #include "model/codec.h"
 #include "model/key_codec.h"
 #include "ops/partiql_run.h"
+#include "ops/throttling.h"
 
 namespace stator::ops {
 
@@ -102,6 +103,9 @@ void check_distinct(const std::vector<BatchMember>& members) {
 
 Task<void> run_read(const Context& context, BatchMember& member) {
   const auto& select = std::get<partiql::Select>(*member.plan);
+  const AdmittedRead admitted =
+      admit_get(context, *member.table, member.key, capacity::read_units(0, member.consistent));
+  if (admitted.refused) throw ApiError(*admitted.refused);
   auto pending = context.store.get(member.table, member.key);
   const std::optional<std::string> record = co_await pending;
   size_t size_bytes = 0;
@@ -112,10 +116,11 @@ Task<void> run_read(const Context& context, BatchMember& member) {
     if (select.columns) member.row = select_columns(*select.columns, *member.row);
   }
   member.units.table = capacity::read_units(size_bytes, member.consistent);
+  settle_read(context, *member.table, admitted, member.units.table);
 }
 
 Task<void> run_write(const Context& context, BatchMember& member) {
-  auto pending = context.store.write(std::move(member.write));
+  auto pending = write_item(context, std::move(member.write));
   const store::WriteResult result = co_await pending;
   member.units = result.units;
   if (result.kind == store::WriteResult::Kind::kDuplicate) {

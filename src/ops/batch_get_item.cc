@@ -5,6 +5,7 @@
 #include "model/codec.h"
 #include "model/key_codec.h"
 #include "ops/item_request.h"
+#include "ops/throttling.h"
 
 namespace stator::ops {
 
@@ -22,7 +23,25 @@ struct TableRequest {
   std::vector<model::Item> keys;
   std::optional<expr::Projection> projection;
   bool consistent = false;
+  std::vector<AdmittedRead> admitted;  // one for each key
 };
+
+// Asks for the capacity of every key. Throws if there is none for any.
+void admit(const Context& context, std::vector<TableRequest>& tables) {
+  const ApiError* refused = nullptr;
+  bool any = false;
+  for (TableRequest& table : tables) {
+    const double least = capacity::read_units(0, table.consistent);
+    table.admitted.reserve(table.keys.size());
+    for (const model::Item& key : table.keys) {
+      table.admitted.push_back(admit_get(context, *table.table, key, least));
+      const AdmittedRead& read = table.admitted.back();
+      any = any || !read.refused;
+      if (read.refused && refused == nullptr) refused = &*read.refused;
+    }
+  }
+  if (refused != nullptr && !any) throw ApiError(*refused);
+}
 
 void check_batch_shape(const Request& request) {
   const auto items = json::object_member(request.body, "RequestItems");
@@ -93,10 +112,10 @@ void check_duplicates(const std::vector<model::Item>& keys) {
 }
 
 // The part of a table's request that was not served, as it was asked for.
-void append_unprocessed(std::string& out, const TableRequest& table, size_t first) {
+void append_unprocessed(std::string& out, const TableRequest& table, const std::vector<size_t>& positions) {
   json::Object object(out);
   json::Array keys(object.key("Keys"));
-  for (size_t i = first; i < table.keys.size(); ++i) append_item(keys.element(), table.keys[i]);
+  for (const size_t i : positions) append_item(keys.element(), table.keys[i]);
   keys.close();
   const json::ObjectElement members = table.element.get_object();
   for (const auto field : members) {
@@ -130,11 +149,14 @@ Task<std::string> batch_get_item(Request& request) {
   for (TableRequest& table : tables) table.table = active_table(request.context, table.given_name);
   std::vector<store::Store::Key> keys;
   for (const TableRequest& table : tables) {
-    for (const model::Item& key : table.keys) {
-      check_key(*table.table->schema, key);
-      keys.push_back({table.table, key});
-    }
+    for (const model::Item& key : table.keys) check_key(*table.table->schema, key);
     if (table.projection) expr::check_no_paths_into_keys(*table.projection, *table.table->schema);
+  }
+  admit(request.context, tables);
+  for (const TableRequest& table : tables) {
+    for (size_t i = 0; i < table.keys.size(); ++i) {
+      if (!table.admitted[i].refused) keys.push_back({table.table, table.keys[i]});
+    }
   }
   auto pending = request.context.store.get_many(std::move(keys));
   const auto records = co_await pending;
@@ -152,26 +174,40 @@ Task<std::string> batch_get_item(Request& request) {
   for (const TableRequest& table : tables) {
     double units = 0;
     json::Array items(responses.key(table.given_name));
-    for (size_t i = 0; i < table.keys.size(); ++i, ++at) {
+    std::vector<size_t> not_served;
+    bool full = false;
+    for (size_t i = 0; i < table.keys.size(); ++i) {
+      if (table.admitted[i].refused) {
+        not_served.push_back(i);
+        continue;
+      }
+      const std::optional<std::string>& record = records[at++];
+      std::string_view encoded;
       size_t size = 0;
-      if (records[at]) {
-        std::string_view encoded = *records[at];
+      if (record) {
+        encoded = *record;
         size = model::read_header(encoded).size_bytes;
-        if (answer_bytes + size > kMaxAnswerBytes) {
-          append_unprocessed(unprocessed_keys.key(table.given_name), table, i);
-          at += table.keys.size() - i;
-          break;
-        }
-        answer_bytes += size;
+      }
+      full = full || answer_bytes + size > kMaxAnswerBytes;
+      if (full) {
+        not_served.push_back(i);
+        settle_read(request.context, *table.table, table.admitted[i], 0);
+        continue;
+      }
+      answer_bytes += size;
+      if (record) {
         if (table.projection) {
           append_item(items.element(), expr::project(*table.projection, model::decode_item(encoded)));
         } else {
           append_encoded_item(items.element(), encoded);
         }
       }
-      units += capacity::read_units(size, table.consistent);
+      const double cost = capacity::read_units(size, table.consistent);
+      settle_read(request.context, *table.table, table.admitted[i], cost);
+      units += cost;
     }
     items.close();
+    if (!not_served.empty()) append_unprocessed(unprocessed_keys.key(table.given_name), table, not_served);
     if (mode != CapacityMode::kNone) {
       append_capacity_value(capacities.element(), mode, {table.given_name, units, {}, table.table->schema.get()});
     }

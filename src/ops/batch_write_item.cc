@@ -3,6 +3,7 @@
 #include "model/codec.h"
 #include "model/key_codec.h"
 #include "ops/item_request.h"
+#include "ops/throttling.h"
 
 namespace stator::ops {
 
@@ -15,10 +16,45 @@ struct TableRequest {
   std::string given_name;
   catalog::TablePtr table;
   std::vector<store::Write> writes;
+  std::vector<json::Element> elements;  // what each write was read from
   // Filled in by the writes.
   store::WriteUnits units;
   std::vector<std::string> metrics;  // one for each item collection, JSON
 };
+
+// Takes out the writes that there is no capacity for. Throws if there is none for any.
+struct Admission {
+  std::vector<AdmittedWrite> admitted;  // in order
+  std::string unprocessed;              // JSON
+};
+Admission admit(const Context& context, std::vector<TableRequest>& tables) {
+  Admission result;
+  std::optional<ApiError> refused;
+  json::Object unprocessed(result.unprocessed);
+  for (TableRequest& table : tables) {
+    std::vector<store::Write> writes;
+    std::vector<json::Element> rest;
+    for (size_t i = 0; i < table.writes.size(); ++i) {
+      table.writes[i].table = table.table;
+      AdmittedWrite admitted = admit_write(context, table.writes[i]);
+      if (admitted.refused) {
+        if (!refused) refused = std::move(admitted.refused);
+        rest.push_back(table.elements[i]);
+        continue;
+      }
+      result.admitted.push_back(std::move(admitted));
+      writes.push_back(std::move(table.writes[i]));
+    }
+    table.writes = std::move(writes);
+    if (rest.empty()) continue;
+    json::Array list(unprocessed.key(table.given_name));
+    for (const json::Element& element : rest) list.element().append(simdjson::minify(element));
+    list.close();
+  }
+  unprocessed.close();
+  if (refused && result.admitted.empty()) throw ApiError(*refused);
+  return result;
+}
 
 void check_batch_shape(const Request& request) {
   const auto items = json::object_member(request.body, "RequestItems");
@@ -93,29 +129,31 @@ Task<std::string> batch_write_item(Request& request) {
     TableRequest table;
     table.given_name = std::string(field.key);
     const json::ArrayElement requests = field.value.get_array();
-    for (const json::Element element : requests) table.writes.push_back(read_write(element));
+    for (const json::Element element : requests) {
+      table.writes.push_back(read_write(element));
+      table.elements.push_back(element);
+    }
     total += table.writes.size();
     tables.push_back(std::move(table));
   }
   if (total > kMaxWrites) invalid("Too many items requested for the BatchWriteItem call");
   for (TableRequest& table : tables) table.table = active_table(request.context, table.given_name);
   for (const TableRequest& table : tables) check_keys(table);
+  const Admission admission = admit(request.context, tables);
 
   const bool wants_metrics = wants_collection_metrics(body);
   std::vector<Task<store::WriteResult>> under_way;
   for (TableRequest& table : tables) {
     table.units.indexes.assign(table.table->schema->indexes.size(), 0);
-    for (store::Write& write : table.writes) {
-      write.table = table.table;
-      under_way.push_back(request.context.store.write(write));
-    }
+    for (const store::Write& write : table.writes) under_way.push_back(request.context.store.write(write));
   }
   const auto results = co_await when_all(std::move(under_way));
   size_t at = 0;
   for (TableRequest& table : tables) {
     const model::TableSchema& schema = *table.table->schema;
     for (const store::Write& write : table.writes) {
-      const store::WriteResult& result = results[at++];
+      const store::WriteResult& result = results[at];
+      settle_write(request.context, admission.admitted[at++], result.units);
       table.units.table += result.units.table;
       for (size_t i = 0; i < result.units.indexes.size() && i < table.units.indexes.size(); ++i) {
         table.units.indexes[i] += result.units.indexes[i];
@@ -131,7 +169,7 @@ Task<std::string> batch_write_item(Request& request) {
 
   std::string out;
   json::Object answer(out);
-  answer.key("UnprocessedItems").append("{}");
+  answer.key("UnprocessedItems").append(admission.unprocessed);
   if (wants_metrics) {
     const bool any = std::any_of(tables.begin(), tables.end(), [](const auto& table) { return !table.metrics.empty(); });
     if (any) {

@@ -4,6 +4,7 @@
 
 #include "json/writer.h"
 #include "ops/operation.h"
+#include "ops/resource_policy.h"
 #include "ops/table_description.h"
 #include "ops/table_request.h"
 
@@ -214,7 +215,7 @@ catalog::Table read_table(const Request& request, std::string name) {
   table.tags = read_tags(json::array_member(body, "Tags"));
   table.deletion_protection = json::bool_member(body, "DeletionProtectionEnabled").value_or(false);
   if (const auto policy = json::string_member(body, "ResourcePolicy")) {
-    table.resource_policy = std::string(*policy);
+    table.resource_policy = read_resource_policy(*policy);
     table.resource_policy_revision_ms = now_ms;
   }
 

@@ -1,5 +1,6 @@
 #include "ops/partiql_run.h"
 #include "ops/partiql_select.h"
+#include "ops/throttling.h"
 
 namespace stator::ops {
 
@@ -41,7 +42,7 @@ Task<std::string> run_write(Request& request, const partiql::Plan& plan) {
   const json::Element& body = request.body;
   store::Write write = single_write(request.context, plan);
   const catalog::TablePtr table = write.table;
-  auto pending = request.context.store.write(std::move(write));
+  auto pending = write_item(request.context, std::move(write));
   const store::WriteResult result = co_await pending;
   if (result.kind == store::WriteResult::Kind::kDuplicate) {
     throw ApiError("DuplicateItemException", "Duplicate primary key exists in table");

@@ -1,6 +1,7 @@
 #include "capacity/units.h"
 #include "model/codec.h"
 #include "ops/item_request.h"
+#include "ops/throttling.h"
 
 namespace stator::ops {
 
@@ -28,6 +29,10 @@ Task<std::string> get_item(Request& request) {
   check_key(*table->schema, key);
   if (projection) expr::check_no_paths_into_keys(*projection, *table->schema);
 
+  const bool consistent = json::bool_member(body, "ConsistentRead").value_or(false);
+  const AdmittedRead admitted = admit_get(request.context, *table, key, capacity::read_units(0, consistent));
+  if (admitted.refused) throw ApiError(*admitted.refused);
+
   auto pending = request.context.store.get(table, std::move(key));
   const std::optional<std::string> record = co_await pending;
   std::string out;
@@ -42,10 +47,10 @@ Task<std::string> get_item(Request& request) {
       append_encoded_item(answer.key("Item"), encoded);
     }
   }
-  const bool consistent = json::bool_member(body, "ConsistentRead").value_or(false);
+  const double units = capacity::read_units(size, consistent);
+  settle_read(request.context, *table, admitted, units);
   append_capacity(answer, capacity_mode(body),
-                  {std::string(*json::string_member(body, "TableName")), capacity::read_units(size, consistent), {},
-                   table->schema.get()});
+                  {std::string(*json::string_member(body, "TableName")), units, {}, table->schema.get()});
   answer.close();
   co_return out;
 }

@@ -9,9 +9,16 @@ namespace stator::ops {
 namespace {
 
 constexpr std::string_view kDynamo = "DynamoDB_20120810";
+constexpr std::string_view kStreams = "DynamoDBStreams_20120810";
 
-const Shape* shape_of(std::span<const OperationShape> shapes, std::string_view name) {
-  for (const OperationShape& shape : shapes) {
+std::span<const OperationShape> shapes_of(std::string_view service) {
+  if (service == kStreams) return streams_operation_shapes();
+  if (service == kScalingService) return scaling_operation_shapes();
+  return data_operation_shapes();
+}
+
+const Shape* shape_of(std::string_view service, std::string_view name) {
+  for (const OperationShape& shape : shapes_of(service)) {
     if (shape.operation == name) return shape.input;
   }
   return nullptr;
@@ -29,6 +36,12 @@ std::vector<Operation> make_operations() {
       {kDynamo, "TagResource", tag_resource, true},
       {kDynamo, "UntagResource", untag_resource, true},
       {kDynamo, "ListTagsOfResource", list_tags_of_resource, false},
+      {kDynamo, "PutResourcePolicy", put_resource_policy, true},
+      {kDynamo, "GetResourcePolicy", get_resource_policy, false},
+      {kDynamo, "DeleteResourcePolicy", delete_resource_policy, true},
+      {kDynamo, "UpdateContributorInsights", update_contributor_insights, true},
+      {kDynamo, "DescribeContributorInsights", describe_contributor_insights, false},
+      {kDynamo, "ListContributorInsights", list_contributor_insights, false},
       {kDynamo, "DescribeLimits", describe_limits, false},
       {kDynamo, "DescribeEndpoints", describe_endpoints, false},
       {kDynamo, "PutItem", put_item, true},
@@ -44,8 +57,15 @@ std::vector<Operation> make_operations() {
       {kDynamo, "ExecuteStatement", execute_statement, true},
       {kDynamo, "BatchExecuteStatement", batch_execute_statement, true},
       {kDynamo, "ExecuteTransaction", execute_transaction, true},
+      {kScalingService, "RegisterScalableTarget", register_scalable_target, true, true},
+      {kScalingService, "DeregisterScalableTarget", deregister_scalable_target, true, true},
+      {kScalingService, "DescribeScalableTargets", describe_scalable_targets, false},
+      {kScalingService, "DescribeScalingActivities", describe_scaling_activities, false},
+      {kScalingService, "PutScalingPolicy", put_scaling_policy, true, true},
+      {kScalingService, "DeleteScalingPolicy", delete_scaling_policy, true, true},
+      {kScalingService, "DescribeScalingPolicies", describe_scaling_policies, false},
   };
-  for (Operation& operation : table) operation.shape = shape_of(data_operation_shapes(), operation.name);
+  for (Operation& operation : table) operation.shape = shape_of(operation.service, operation.name);
   return table;
 }
 
@@ -57,13 +77,15 @@ std::span<const Operation> operations() {
 }
 
 const Operation* find_operation(std::string_view service, std::string_view name) {
+  // Two services may have operations of one name.
   static const auto by_name = [] {
-    std::unordered_map<std::string_view, const Operation*> map;
+    std::unordered_multimap<std::string_view, const Operation*> map;
     for (const Operation& operation : operations()) map.emplace(operation.name, &operation);
     return map;
   }();
-  const auto at = by_name.find(name);
-  return at != by_name.end() && at->second->service == service ? at->second : nullptr;
+  const auto [begin, end] = by_name.equal_range(name);
+  const auto at = std::find_if(begin, end, [&](const auto& entry) { return entry.second->service == service; });
+  return at != end ? at->second : nullptr;
 }
 
 void check_shape(const Request& request, std::span<const std::string_view> skip) {

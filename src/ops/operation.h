@@ -5,7 +5,9 @@
 #include <string>
 #include <string_view>
 
+#include "capacity/throttle.h"
 #include "catalog/catalog.h"
+#include "catalog/scaling.h"
 #include "common/clock.h"
 #include "common/task.h"
 #include "expr/parse_cache.h"
@@ -18,15 +20,20 @@ namespace stator::ops {
 
 class TokensInProgress;  // transaction.h
 
+// Application Auto Scaling, which scales the capacity of tables and global indexes.
+inline constexpr std::string_view kScalingService = "AnyScaleFrontendService";
+
 // What handlers work on. Outlives every request.
 struct Context {
   catalog::Catalog& catalog;
   store::Store& store;
   expr::ParseCache& expressions;
   TokensInProgress& tokens;
+  capacity::Throttle& throttle;
   const Clock& clock;
   std::string region;
   std::string account;
+  catalog::Scaling& scaling;
 };
 
 // One request. The handler's coroutine owns it for its whole life, so elements of `body` stay valid across awaits.
@@ -76,6 +83,19 @@ Task<std::string> describe_time_to_live(Request& request);
 Task<std::string> tag_resource(Request& request);
 Task<std::string> untag_resource(Request& request);
 Task<std::string> list_tags_of_resource(Request& request);
+Task<std::string> put_resource_policy(Request& request);
+Task<std::string> get_resource_policy(Request& request);
+Task<std::string> delete_resource_policy(Request& request);
+Task<std::string> update_contributor_insights(Request& request);
+Task<std::string> describe_contributor_insights(Request& request);
+Task<std::string> list_contributor_insights(Request& request);
+Task<std::string> register_scalable_target(Request& request);
+Task<std::string> deregister_scalable_target(Request& request);
+Task<std::string> describe_scalable_targets(Request& request);
+Task<std::string> describe_scaling_activities(Request& request);
+Task<std::string> put_scaling_policy(Request& request);
+Task<std::string> delete_scaling_policy(Request& request);
+Task<std::string> describe_scaling_policies(Request& request);
 Task<std::string> describe_endpoints(Request& request);
 Task<std::string> put_item(Request& request);
 Task<std::string> get_item(Request& request);

@@ -1,4 +1,5 @@
 #include "ops/item_request.h"
+#include "ops/throttling.h"
 
 namespace stator::ops {
 
@@ -45,7 +46,7 @@ Task<std::string> run(Request& request, store::Write write, bool return_old) {
   const model::Item key = key_of(*table->schema, write.item);
   const bool item_on_failure = json::string_member(body, "ReturnValuesOnConditionCheckFailure") == "ALL_OLD";
   write.want_old = return_old;
-  auto pending = request.context.store.write(std::move(write));
+  auto pending = write_item(request.context, std::move(write));
   const store::WriteResult result = co_await pending;
   if (!result.done()) throw_condition_failed(item_on_failure, result.old_item);
 

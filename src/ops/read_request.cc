@@ -6,6 +6,7 @@
 #include "common/bytes.h"
 #include "model/codec.h"
 #include "model/key_codec.h"
+#include "ops/throttling.h"
 
 namespace stator::ops {
 
@@ -226,6 +227,8 @@ Task<Page> read_page(const Context& context, PageRequest request) {
   store::ReadPlan plan = request.plan;
   plan.table = request.table;
   plan.index = request.index;
+  const AdmittedRead admitted = admit_page(context, plan, capacity::read_units(0, request.consistent));
+  if (admitted.refused) throw ApiError(*admitted.refused);
   auto pending = context.store.read(std::move(plan), visit);
   const store::PageEnd end = co_await pending;
   page.scanned = end.scanned;
@@ -248,6 +251,7 @@ Task<Page> read_page(const Context& context, PageRequest request) {
   } else {
     page.table_units = units;
   }
+  settle_read(context, *request.table, admitted, page.table_units + page.index_units);
   co_return page;
 }
 

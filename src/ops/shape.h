@@ -54,6 +54,7 @@ struct OperationShape {
 
 std::span<const OperationShape> data_operation_shapes();
 std::span<const OperationShape> streams_operation_shapes();
+std::span<const OperationShape> scaling_operation_shapes();
 
 // Throws a SerializationException if a member has a JSON type that its shape cannot be read from. Members that are null
 // count as absent and unknown ones are ignored. Recurses no deeper than the JSON reader lets a text nest.

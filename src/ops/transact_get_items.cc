@@ -3,6 +3,7 @@
 #include "capacity/units.h"
 #include "model/codec.h"
 #include "model/key_codec.h"
+#include "ops/throttling.h"
 #include "ops/transaction.h"
 
 namespace stator::ops {
@@ -67,6 +68,15 @@ Task<std::string> transact_get_items(Request& request) {
     invalid("Transaction request cannot include multiple operations on one item");
   }
   if (cancelled) throw_cancelled(reasons);
+  std::vector<AdmittedRead> admitted;
+  admitted.reserve(gets.size());
+  for (size_t i = 0; i < gets.size(); ++i) {
+    admitted.push_back(check_get(request.context, *gets[i].table, gets[i].key));
+    if (!admitted[i].refused) continue;
+    reasons[i] = throttling_reason(*admitted[i].refused);
+    cancelled = true;
+  }
+  if (cancelled) throw_cancelled(reasons);
   auto pending = request.context.store.get_many(std::move(keys));
   const auto records = co_await pending;
 
@@ -96,7 +106,9 @@ Task<std::string> transact_get_items(Request& request) {
       tables.push_back({gets[i].given_table_name, 0, {}, gets[i].table->schema.get()});
       at = tables.end() - 1;
     }
-    at->table += 2 * capacity::read_units(size, true);
+    const double units = 2 * capacity::read_units(size, true);
+    settle_read(request.context, *gets[i].table, admitted[i], units);
+    at->table += units;
   }
   responses.close();
   if (total_bytes > kMaxTransactionBytes) invalid("Transaction response size exceeded the maximum limit of 4MB");

@@ -33,6 +33,9 @@ struct CancellationReason {
   std::optional<model::Item> item;
 };
 
+// The reason of an action that was refused for want of capacity.
+CancellationReason throttling_reason(const ApiError& refused);
+
 // Throws TransactionCanceledException with the reasons in order.
 [[noreturn]] void throw_cancelled(const std::vector<CancellationReason>& reasons);
 

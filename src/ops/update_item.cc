@@ -1,4 +1,5 @@
 #include "ops/item_request.h"
+#include "ops/throttling.h"
 
 namespace stator::ops {
 
@@ -78,7 +79,7 @@ Task<std::string> update_item(Request& request) {
   const model::Item key = write.item;
   write.want_old = wanted == ReturnValues::kAllOld || wanted == ReturnValues::kUpdatedOld;
   write.want_new = wanted == ReturnValues::kAllNew || wanted == ReturnValues::kUpdatedNew;
-  auto pending = request.context.store.write(std::move(write));
+  auto pending = write_item(request.context, std::move(write));
   const store::WriteResult result = co_await pending;
   if (!result.done()) throw_condition_failed(item_on_failure, result.old_item);
 

@@ -15,7 +15,6 @@ using catalog::BillingMode;
 using catalog::Capacity;
 using json::Element;
 
-constexpr int64_t kDayMs = 24LL * 60 * 60 * 1000;
 constexpr int64_t kMaxIndexUnits = 1'000'000'000'000;
 constexpr size_t kMaxIndexUpdates = 5;
 constexpr std::string_view kActions[] = {"Update", "Create", "Delete"};
@@ -160,24 +159,8 @@ Asked read_request(const Request& request) {
   return asked;
 }
 
-// Sets new units and notes in what direction they went. They are shown once the table is ACTIVE
-// again.
 void set_units(Capacity& capacity, const Units& units, int64_t now_ms) {
-  auto& provisioned = capacity.provisioned;
-  capacity.before = provisioned;
-  capacity.changing = true;
-  const bool up = units.first > provisioned.read_units || units.second > provisioned.write_units;
-  const bool down = units.first < provisioned.read_units || units.second < provisioned.write_units;
-  if (up) capacity.last_increase_ms = now_ms;
-  if (down) {
-    const bool today =
-        capacity.last_decrease_ms && *capacity.last_decrease_ms / kDayMs == now_ms / kDayMs;
-    provisioned.decreases = today ? provisioned.decreases + 1 : 1;
-    if (!today) capacity.before.decreases = 0;
-    capacity.last_decrease_ms = now_ms;
-  }
-  provisioned.read_units = units.first;
-  provisioned.write_units = units.second;
+  catalog::provision(capacity, units.first, units.second, now_ms);
 }
 
 // `whose` is "the table", "the index gsi1"; `of` the same in the second place.

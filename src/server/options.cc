@@ -69,6 +69,19 @@ std::optional<std::string> take_durability(Options& options, const std::string& 
   return std::nullopt;
 }
 
+std::optional<std::string> take_throttle(Options& options, const std::string& value) {
+  if (value == "provisioned") {
+    options.database.throttle = capacity::ThrottleMode::kProvisioned;
+  } else if (value == "full") {
+    options.database.throttle = capacity::ThrottleMode::kFull;
+  } else if (value == "off") {
+    options.database.throttle = capacity::ThrottleMode::kOff;
+  } else {
+    return "must be provisioned, full or off";
+  }
+  return std::nullopt;
+}
+
 std::optional<std::string> take_in_memory(Options& options, const std::string& value) {
   if (value == "true" || value == "1") {
     options.in_memory = true;
@@ -129,6 +142,10 @@ const std::vector<Option>& table() {
       {"table-delay-ms", "MS", "how long CREATING, UPDATING and DELETING last (0)",
        number(0, 86'400'000,
               [](Options& o, uint64_t v) { o.database.table_delay_ms = static_cast<int64_t>(v); })},
+      {"throttle", "provisioned|full|off",
+       "provisioned: capacity that a table asked for is kept; full: also the service's limit on a "
+       "single partition key; off: nothing is throttled (provisioned)",
+       take_throttle},
       {"max-connections", "N", "connections open at a time (10000)",
        number(1, 1'000'000, [](Options& o, uint64_t v) { o.net.max_connections = v; })},
       {"request-memory-mb", "MB", "large requests and answers not yet taken, all together (1024)",

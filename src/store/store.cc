@@ -179,10 +179,6 @@ Task<void> refresh(catalog::Catalog& catalog, catalog::TablePtr& table, int64_t 
   if (!there) throw_table_gone();
 }
 
-std::string_view kind_noun(engine::ChangeKind kind) {
-  return kind == engine::ChangeKind::kTransaction ? "transaction" : "write";
-}
-
 // Throws if the attributes that `index` has as keys cannot be keys.
 void check_index_key(const model::TableSchema& table, const model::Index& index, const model::Item& item) {
   for (size_t i = 0; i < index.key.size(); ++i) {
@@ -211,8 +207,18 @@ void check_index_key(const model::TableSchema& table, const model::Index& index,
 Store::Store(engine::Engine& engine, catalog::Catalog& catalog, const Clock& clock)
     : engine_(engine), catalog_(catalog), clock_(clock) {}
 
+void Store::count_access(const Write& write) {
+  if (write.table->insights.empty()) return;
+  insights_.accessed(*write.table, nullptr, write.item);
+  if (write.kind != Write::Kind::kPut) return;  // of the others only the key is known here
+  for (const model::Index& index : write.table->schema->indexes) {
+    if (index.global) insights_.accessed(*write.table, &index, write.item);
+  }
+}
+
 Task<std::optional<std::string>> Store::get(catalog::TablePtr table, model::Item key) {
   const std::string engine_key = model::item_key(*table->schema, key);
+  insights_.accessed(*table, nullptr, key);
   for (int attempt = 0;; ++attempt) {
     const auto view = engine_.view();
     try {
@@ -226,7 +232,10 @@ Task<std::optional<std::string>> Store::get(catalog::TablePtr table, model::Item
 Task<std::vector<std::optional<std::string>>> Store::get_many(std::vector<Key> keys) {
   std::vector<std::string> engine_keys;
   engine_keys.reserve(keys.size());
-  for (const Key& key : keys) engine_keys.push_back(model::item_key(*key.table->schema, key.key));
+  for (const Key& key : keys) {
+    engine_keys.push_back(model::item_key(*key.table->schema, key.key));
+    insights_.accessed(*key.table, nullptr, key.key);
+  }
   for (int attempt = 0;; ++attempt) {
     const auto view = engine_.view();
     try {
@@ -263,6 +272,7 @@ Task<PageEnd> Store::read(ReadPlan plan, std::function<void(const Found&)> visit
     for (size_t i = 0; i < rows.size(); ++i) {
       std::string_view encoded = rows.value(i);
       const model::RecordHeader header = model::read_header(encoded);
+      if (!plan.table->insights.empty()) insights_.accessed(*plan.table, plan.index, model::decode_item(encoded));
       std::optional<std::string> fetched;
       std::string projected;
       if (plan.fetch_items || header.reference) {
@@ -344,13 +354,18 @@ Task<WriteResult> Store::write(Write write) {
     };
     auto pending = engine_.mutate(std::move(mutation));
     const engine::Outcome outcome = co_await pending;
-    if (outcome.committed() && !stale && !again) co_return result;
+    if (outcome.committed() && !stale && !again) {
+      count_access(write);
+      co_return result;
+    }
     if (outcome.kind == engine::Outcome::Kind::kFailed) throw_engine_failed(outcome.detail);
     if (attempt >= kMaxAttempts || outcome.kind == engine::Outcome::Kind::kTimedOut) {
-      if (outcome.kind == engine::Outcome::Kind::kConflict && outcome.holder == engine::ChangeKind::kTransaction) {
+      // Single writes hold an item for microseconds; who holds it for seconds is a transaction.
+      const bool timed_out = outcome.kind == engine::Outcome::Kind::kTimedOut;
+      if (timed_out || outcome.holder == engine::ChangeKind::kTransaction) {
         throw ApiError("TransactionConflictException", "Transaction is ongoing for the item");
       }
-      throw_engine_failed(std::string("the item stayed busy with another ") + std::string(kind_noun(outcome.holder)));
+      throw_engine_failed("the item stayed busy with other writes");
     }
     if (stale) {
       auto refreshing = refresh(catalog_, write.table, clock_.now_ms());
@@ -434,7 +449,10 @@ Task<TransactionResult> Store::transact(std::vector<Write> writes, std::optional
     };
     auto pending = engine_.mutate(std::move(mutation));
     const engine::Outcome outcome = co_await pending;
-    if (outcome.committed() && !stale && !again) co_return outcome_of;
+    if (outcome.committed() && !stale && !again) {
+      for (const Write& write : writes) count_access(write);
+      co_return outcome_of;
+    }
     if (outcome.kind == engine::Outcome::Kind::kFailed) throw_engine_failed(outcome.detail);
     if (attempt >= kMaxAttempts || outcome.kind == engine::Outcome::Kind::kTimedOut) {
       outcome_of.kind = TransactionResult::Kind::kConflict;

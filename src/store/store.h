@@ -9,6 +9,7 @@
 #include <variant>
 #include <vector>
 
+#include "capacity/insights.h"
 #include "catalog/catalog.h"
 #include "common/clock.h"
 #include "common/task.h"
@@ -160,11 +161,16 @@ class Store {
   engine::Engine& engine() { return engine_; }
   catalog::Catalog& catalog() { return catalog_; }
   const Clock& clock() const { return clock_; }
+  // Which keys are used most. The store counts what is accessed; who refuses a request counts what is throttled.
+  capacity::Insights& insights() { return insights_; }
 
  private:
+  void count_access(const Write& write);
+
   engine::Engine& engine_;
   catalog::Catalog& catalog_;
   const Clock& clock_;
+  capacity::Insights insights_;
 };
 
 // Throws what the service says about an item whose index keys have a wrong type or are empty. Of a put item.

@@ -3,7 +3,9 @@
 
 #include <memory>
 
+#include "capacity/consumption.h"
 #include "catalog/catalog.h"
+#include "catalog/scaling.h"
 #include "common/clock.h"
 #include "store/store.h"
 #include "work/job.h"
@@ -23,5 +25,7 @@ std::unique_ptr<Job> make_cleaning(Site site);
 std::unique_ptr<Job> make_backfill(Site site);
 // Deletes items whose time has come, `delay_s` later than that.
 std::unique_ptr<Job> make_expiry(Site site, int64_t delay_s);
+// Makes provisioned capacity follow what is consumed of it, as scaling policies ask. Also says what has to be counted.
+std::unique_ptr<Job> make_scaling(Site site, catalog::Scaling& scaling, capacity::Consumption& consumption);
 
 }  // namespace stator::work

@@ -105,7 +105,6 @@ def test_create_a_table(sh, command):
     assert created["BillingModeSummary"]["BillingMode"] == "PAY_PER_REQUEST"
 
 
-@pytest.mark.xfail(strict=True, reason="ListTagsOfResource is not there yet")
 def test_the_tags_of_a_table_are_listed(sh):
     arn = sh(CREATE_ORDERS_WITH_TAGS).json["TableDescription"]["TableArn"]
     tags = sh(f"aws dynamodb list-tags-of-resource --resource-arn {arn}").json
@@ -211,7 +210,6 @@ aws dynamodb query \
     assert answer["Items"] == [{**item, "SK": {"S": "ORDER#2024-01-16#O001"}}]
 
 
-@pytest.mark.xfail(strict=True, reason="UpdateTable does not create indexes yet")
 def test_add_an_index_to_a_table(sh, orders, client):
     item = {**ORDER, "GSI1PK": {"S": "STATUS#shipped"}, "GSI1SK": {"S": "2024-01-15"}}
     client.put_item(TableName="Orders", Item=item)
@@ -248,3 +246,15 @@ aws dynamodb update-table \
   --stream-specification StreamEnabled=true,StreamViewType=NEW_AND_OLD_IMAGES""").json["TableDescription"]
     assert updated["StreamSpecification"] == {"StreamEnabled": True, "StreamViewType": "NEW_AND_OLD_IMAGES"}
     assert updated["LatestStreamArn"] == f"{updated['TableArn']}/stream/{updated['LatestStreamLabel']}"
+
+
+def test_enable_time_to_live_on_an_attribute(sh, create_table):
+    create_table("Sessions", "PK", "SK")
+    updated = sh(r"""
+aws dynamodb update-time-to-live \
+  --table-name Sessions \
+  --time-to-live-specification Enabled=true,AttributeName=expires_at""").json
+    assert updated == {"TimeToLiveSpecification": {"Enabled": True, "AttributeName": "expires_at"}}
+    described = sh("aws dynamodb describe-time-to-live --table-name Sessions").json["TimeToLiveDescription"]
+    assert described["AttributeName"] == "expires_at"
+    assert described["TimeToLiveStatus"] in ("ENABLING", "ENABLED")

@@ -97,7 +97,6 @@ def test_a_transaction_whose_condition_fails_changes_nothing(table, refused):
     assert table.scan()["Items"] == [{"PK": "USER#alice", "SK": "ORDER#ord-001", "status": "cancelled"}]
 
 
-@pytest.mark.xfail(strict=True, reason="UpdateTable does not create indexes yet")
 def test_an_index_added_later_finds_the_items_that_were_there(table, client):
     for day, status in (("2024-01-15", "shipped"), ("2024-01-16", "shipped"), ("2024-02-01", "shipped"),
                         ("2024-01-17", "pending")):

@@ -552,9 +552,33 @@ def test_an_eventually_consistent_read_costs_half(users):
 
 def test_a_session_carries_its_expiry(create_table):
     table = create_table('Sessions', 'sessionId')
+    updated = table.meta.client.update_time_to_live(
+        TableName='Sessions',
+        TimeToLiveSpecification={
+            'Enabled': True,
+            'AttributeName': 'ttl'
+        }
+    )
+    assert updated['TimeToLiveSpecification'] == {'Enabled': True, 'AttributeName': 'ttl'}
+
     ttl_value = int(time.time()) + 86400  # Expire in 24 hours
     table.put_item(Item={
         'sessionId': 'session123',
         'ttl': ttl_value
     })
     assert table.get_item(Key={'sessionId': 'session123'})['Item']['ttl'] == ttl_value
+
+
+def test_a_table_is_created_with_a_stream(client):
+    created = client.create_table(
+        TableName='Orders',
+        KeySchema=[{'AttributeName': 'userId', 'KeyType': 'HASH'}],
+        AttributeDefinitions=[{'AttributeName': 'userId', 'AttributeType': 'S'}],
+        BillingMode='PAY_PER_REQUEST',
+        StreamSpecification={
+            'StreamEnabled': True,
+            'StreamViewType': 'NEW_AND_OLD_IMAGES'  # Full document before/after
+        }
+    )['TableDescription']
+    assert created['StreamSpecification'] == {'StreamEnabled': True, 'StreamViewType': 'NEW_AND_OLD_IMAGES'}
+    assert created['LatestStreamArn'].startswith(created['TableArn'] + '/stream/')

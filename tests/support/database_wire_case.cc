@@ -130,9 +130,12 @@ std::string read_file(const std::string& path) {
 
 Answer execute(Database& database, std::string_view operation, std::string body) {
   const std::string name(operation);
-  const bool streams = !database.knows("DynamoDB_20120810", name) && database.knows("DynamoDBStreams_20120810", name);
-  return run_blocking(
-      database.execute(streams ? "DynamoDBStreams_20120810" : "DynamoDB_20120810", name, std::move(body), Caller{}));
+  // The first service that has an operation of that name.
+  std::string_view service = "DynamoDB_20120810";
+  for (const std::string_view other : {"DynamoDBStreams_20120810", "AnyScaleFrontendService"}) {
+    if (!database.knows(service, name) && database.knows(other, name)) service = other;
+  }
+  return run_blocking(database.execute(service, name, std::move(body), Caller{}));
 }
 
 // What a step expects against what came. Empty if it is right.
@@ -146,6 +149,12 @@ std::string check_step(const json::Element& step, const Answer& answer) {
   if (error) {
     const auto type = json::string_member(body, "__type").value_or("");
     if (type.substr(type.find('#') + 1) != *error) return "another error: " + answer.body;
+    if (const auto rest = json::member(step, "response")) {
+      // What an error carries beside its type and message.
+      const auto part = json::object_member(*rest, "$partial");
+      std::string wrong = compare_members(part ? *part : json::ObjectElement(*rest), body, "error", false);
+      if (!wrong.empty()) return wrong;
+    }
     if (const auto message = json::member(step, "message")) {
       auto said = json::member(body, "message");
       if (!said) said = json::member(body, "Message");

@@ -113,10 +113,18 @@ TEST_F(OptionsTest, InMemoryIsASwitch) {
   EXPECT_FALSE(options({"--in-memory=false"}).in_memory);
 }
 
+TEST_F(OptionsTest, ThrottlingIsChosenByName) {
+  EXPECT_EQ(options({}).database.throttle, capacity::ThrottleMode::kProvisioned);
+  EXPECT_EQ(options({"--throttle", "full"}).database.throttle, capacity::ThrottleMode::kFull);
+  EXPECT_EQ(options({"--throttle", "off"}).database.throttle, capacity::ThrottleMode::kOff);
+  EXPECT_EQ(options({"--throttle", "provisioned"}).database.throttle, capacity::ThrottleMode::kProvisioned);
+}
+
 TEST_F(OptionsTest, WrongValuesAreNamedWithTheirSource) {
   EXPECT_EQ(error({"--port", "65536"}), "--port must be a number from 0 to 65535, not '65536'");
   EXPECT_EQ(error({"--port", "80x"}), "--port must be a number from 0 to 65535, not '80x'");
   EXPECT_EQ(error({"--durability", "none"}), "--durability must be sync or os, not 'none'");
+  EXPECT_EQ(error({"--throttle", "on"}), "--throttle must be provisioned, full or off, not 'on'");
   EXPECT_EQ(error({"--account", "12"}), "--account must have twelve digits, not '12'");
   EXPECT_EQ(error({"--log-level", "loud"}),
             "--log-level must be trace, debug, info, warn, error or off, not 'loud'");
