@@ -61,7 +61,7 @@ def main():
     models = [json.load(open(path)) for path in sys.argv[2 if scaling else 1:3]]
     prefixes = ("kScaling",) if scaling else ("kData", "kStreams")
     functions = ("scaling_operation_shapes",) if scaling else ("data_operation_shapes", "streams_operation_shapes")
-    out = ["// Written by tools/shapes.py from the public API model. Do not edit.",
+    out = ["// Written by tools/shapes.py from the public API model. Do not edit.", "// clang-format off",
            '#include "ops/shape.h"', "", "namespace stator::ops {", "", "namespace {", ""]
     tables = []
     for prefix, model in zip(prefixes, models):

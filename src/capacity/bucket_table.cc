@@ -21,7 +21,8 @@ size_t BucketTable::KeyHash::operator()(const BucketKey& key) const {
   return mix(key.partition + mix(place + mix(key.table)));
 }
 
-BucketTable::BucketTable(size_t most_buckets) : most_in_shard_(std::max<size_t>(most_buckets / kShards, 1)) {}
+BucketTable::BucketTable(size_t most_buckets)
+    : most_in_shard_(std::max<size_t>(most_buckets / kShards, 1)) {}
 
 void BucketTable::fill(Bucket& bucket, int64_t now_us) {
   // A clock that was set back counts from its new time.
@@ -33,9 +34,12 @@ void BucketTable::fill(Bucket& bucket, int64_t now_us) {
 void BucketTable::make_room(Shard& shard, int64_t now_us) const {
   auto& buckets = shard.buckets;
   for (auto& [key, bucket] : buckets) fill(bucket, now_us);
-  std::erase_if(buckets, [](const auto& entry) { return entry.second.units >= entry.second.rate.full(); });
+  std::erase_if(buckets,
+                [](const auto& entry) { return entry.second.units >= entry.second.rate.full(); });
   if (buckets.size() < most_in_shard_) return;
-  const auto fullness = [](const Bucket& bucket) { return bucket.units / std::max(bucket.rate.full(), 1.0); };
+  const auto fullness = [](const Bucket& bucket) {
+    return bucket.units / std::max(bucket.rate.full(), 1.0);
+  };
   double sum = 0;
   double fullest = fullness(buckets.begin()->second);
   for (const auto& [key, bucket] : buckets) {

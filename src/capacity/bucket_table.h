@@ -1,5 +1,5 @@
-// Token buckets by key, in bounded memory. A bucket that nobody has is a full one, so those that have filled up again
-// can be forgotten.
+// Token buckets by key, in bounded memory. A bucket that nobody has is a full one, so those that
+// have filled up again can be forgotten.
 #pragma once
 
 #include <array>
@@ -18,7 +18,8 @@ struct BucketKey {
   bool operator==(const BucketKey&) const = default;
 };
 
-// How a bucket fills: so many units a second, and as many as come in within `burst_s` while nobody takes any.
+// How a bucket fills: so many units a second, and as many as come in within `burst_s` while nobody
+// takes any.
 struct Rate {
   double units_per_s = 0;
   double burst_s = 1;
@@ -28,13 +29,14 @@ struct Rate {
 // Thread-safe.
 class BucketTable {
  public:
-  // Forgets buckets beyond about `most_buckets`: those that are full again first, then the fuller ones.
+  // Forgets buckets beyond about `most_buckets`: those that are full again first, then the fuller
+  // ones.
   explicit BucketTable(size_t most_buckets);
 
   // Whether anything is left.
   bool has_units(const BucketKey& key, Rate rate, int64_t now_us);
-  // Takes units. What is left may become less than nothing, and has to be made up for before has_units. Negative units
-  // are given back.
+  // Takes units. What is left may become less than nothing, and has to be made up for before
+  // has_units. Negative units are given back.
   void take(const BucketKey& key, Rate rate, double units, int64_t now_us);
 
   size_t size() const;

@@ -1,5 +1,5 @@
-// How many units are consumed, for those who scale capacity with it. Only what somebody watches is counted; while
-// nobody does, this costs one branch.
+// How many units are consumed, for those who scale capacity with it. Only what somebody watches is
+// counted; while nobody does, this costs one branch.
 #pragma once
 
 #include <atomic>

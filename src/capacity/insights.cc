@@ -9,7 +9,8 @@ namespace stator::capacity {
 namespace {
 
 // The given attributes of an item as an encoded map; empty if one is missing.
-std::string encode_key(const std::vector<const std::vector<model::KeyAttribute>*>& parts, const model::Item& item) {
+std::string encode_key(const std::vector<const std::vector<model::KeyAttribute>*>& parts,
+                       const model::Item& item) {
   model::Item key;
   for (const auto* part : parts) {
     for (const model::KeyAttribute& attribute : *part) {
@@ -25,7 +26,8 @@ std::string encode_key(const std::vector<const std::vector<model::KeyAttribute>*
 
 }  // namespace
 
-void Insights::count(const catalog::Table& table, const model::Index* index, const model::Item& item, bool throttled) {
+void Insights::count(const catalog::Table& table, const model::Index* index,
+                     const model::Item& item, bool throttled) {
   const model::IndexNumber number = index != nullptr && index->global ? index->number : 0;
   const auto settings = table.insights.find(number);
   if (settings == table.insights.end() || !settings->second.enabled) return;
@@ -56,7 +58,8 @@ std::shared_ptr<KeyCounts> Insights::find_or_make(const Key& key, int64_t since_
   return fresh;
 }
 
-std::shared_ptr<const KeyCounts> Insights::counts(const catalog::Table& table, model::IndexNumber index) const {
+std::shared_ptr<const KeyCounts> Insights::counts(const catalog::Table& table,
+                                                  model::IndexNumber index) const {
   const std::shared_lock lock(mutex_);
   const auto at = counts_.find({table.schema->number, index});
   return at != counts_.end() ? at->second : nullptr;

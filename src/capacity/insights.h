@@ -1,5 +1,6 @@
-// Contributor insights: the most accessed and the most throttled keys of the tables and indexes that ask for them.
-// Counts begin when insights are enabled and end with the process. A table without them costs one branch.
+// Contributor insights: the most accessed and the most throttled keys of the tables and indexes
+// that ask for them. Counts begin when insights are enabled and end with the process. A table
+// without them costs one branch.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +15,8 @@
 
 namespace stator::capacity {
 
-// What is counted for one table or index. Keys are encoded maps of the key attributes (model::encode_value).
+// What is counted for one table or index. Keys are encoded maps of the key attributes
+// (model::encode_value).
 struct KeyCounts {
   KeyCounter accessed_partitions;
   KeyCounter accessed_items;  // unused without a sort key
@@ -29,24 +31,28 @@ class Insights {
   // At most so many tables and indexes are counted at a time; beyond it counting begins anew.
   static constexpr size_t kMostCounted = 1024;
 
-  // An access by key. `item` has the key attributes of the table, or of the index if that was read; what lacks them is
-  // not counted.
+  // An access by key. `item` has the key attributes of the table, or of the index if that was read;
+  // what lacks them is not counted.
   void accessed(const catalog::Table& table, const model::Index* index, const model::Item& item) {
-    if (!table.insights.empty()) [[unlikely]] count(table, index, item, false);
+    if (!table.insights.empty()) [[unlikely]]
+      count(table, index, item, false);
   }
   // The same for a request that was refused for want of capacity.
   void throttled(const catalog::Table& table, const model::Index* index, const model::Item& item) {
-    if (!table.insights.empty()) [[unlikely]] count(table, index, item, true);
+    if (!table.insights.empty()) [[unlikely]]
+      count(table, index, item, true);
   }
 
   // What was counted since insights were enabled; null if nothing.
-  std::shared_ptr<const KeyCounts> counts(const catalog::Table& table, model::IndexNumber index) const;
+  std::shared_ptr<const KeyCounts> counts(const catalog::Table& table,
+                                          model::IndexNumber index) const;
   void forget(const catalog::Table& table, model::IndexNumber index);
 
  private:
   using Key = std::pair<model::TableNumber, model::IndexNumber>;
 
-  void count(const catalog::Table& table, const model::Index* index, const model::Item& item, bool throttled);
+  void count(const catalog::Table& table, const model::Index* index, const model::Item& item,
+             bool throttled);
   std::shared_ptr<KeyCounts> find_or_make(const Key& key, int64_t since_ms);
 
   mutable std::shared_mutex mutex_;

@@ -19,8 +19,9 @@ void KeyCounter::add(std::string_view key) {
     shard.keys.push_back({std::move(owned), 1, 0});
     return;
   }
-  const auto rarest = std::min_element(shard.keys.begin(), shard.keys.end(),
-                                       [](const Counted& a, const Counted& b) { return a.count < b.count; });
+  const auto rarest =
+      std::min_element(shard.keys.begin(), shard.keys.end(),
+                       [](const Counted& a, const Counted& b) { return a.count < b.count; });
   shard.places.erase(rarest->key);
   shard.places.emplace(owned, static_cast<size_t>(rarest - shard.keys.begin()));
   *rarest = {std::move(owned), rarest->count + 1, rarest->count};

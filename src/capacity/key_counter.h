@@ -1,6 +1,7 @@
-// Which keys are used most, in bounded memory: the "space saving" summary. Each shard keeps a fixed number of keys; a
-// new key takes the place of the rarest one and inherits its count, which is then the most that the new count can be
-// too high by. A key that is more frequent than 1 in kKeysInShard within its shard is never lost.
+// Which keys are used most, in bounded memory: the "space saving" summary. Each shard keeps a fixed
+// number of keys; a new key takes the place of the rarest one and inherits its count, which is then
+// the most that the new count can be too high by. A key that is more frequent than 1 in
+// kKeysInShard within its shard is never lost.
 #pragma once
 
 #include <array>

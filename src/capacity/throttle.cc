@@ -7,7 +7,9 @@ namespace stator::capacity {
 
 namespace {
 
-bool is_maximum(const std::optional<int64_t>& units) { return units && *units > 0; }
+bool is_maximum(const std::optional<int64_t>& units) {
+  return units && *units > 0;
+}
 
 // What a table or index provides in a second, and why; nothing if it has no bound.
 struct Provided {
@@ -15,7 +17,8 @@ struct Provided {
   Limit limit = Limit::kProvisioned;
 };
 
-std::optional<Provided> provided(const catalog::Table& table, const model::Index* index, Access access) {
+std::optional<Provided> provided(const catalog::Table& table, const model::Index* index,
+                                 Access access) {
   const catalog::Capacity* capacity = &table.capacity;
   if (index != nullptr) {
     const auto at = static_cast<size_t>(index - table.schema->indexes.data());
@@ -25,7 +28,8 @@ std::optional<Provided> provided(const catalog::Table& table, const model::Index
   }
   const bool write = access == Access::kWrite;
   if (table.billing == catalog::BillingMode::kProvisioned) {
-    const int64_t units = write ? capacity->provisioned.write_units : capacity->provisioned.read_units;
+    const int64_t units =
+        write ? capacity->provisioned.write_units : capacity->provisioned.read_units;
     if (units <= 0) return std::nullopt;
     return Provided{{static_cast<double>(units), kBurstSeconds}, Limit::kProvisioned};
   }
@@ -35,7 +39,8 @@ std::optional<Provided> provided(const catalog::Table& table, const model::Index
 }
 
 BucketKey bucket_key(const catalog::Table& table, const Place& place, Access access) {
-  return {table.schema->number, place.index != nullptr ? place.index->number : 0, access == Access::kWrite, 0};
+  return {table.schema->number, place.index != nullptr ? place.index->number : 0,
+          access == Access::kWrite, 0};
 }
 
 // One second of it: burst capacity does not help a single key.
@@ -50,12 +55,15 @@ Throttle::Throttle(ThrottleMode mode, const Clock& clock)
 
 bool Throttle::has_maximum(const catalog::Table& table) {
   const auto has = [](const catalog::Capacity& capacity) {
-    return is_maximum(capacity.max_read_request_units) || is_maximum(capacity.max_write_request_units);
+    return is_maximum(capacity.max_read_request_units) ||
+           is_maximum(capacity.max_write_request_units);
   };
-  return has(table.capacity) || std::any_of(table.index_capacity.begin(), table.index_capacity.end(), has);
+  return has(table.capacity) ||
+         std::any_of(table.index_capacity.begin(), table.index_capacity.end(), has);
 }
 
-std::optional<Refusal> Throttle::check(const catalog::Table& table, Access access, std::span<const Place> places) {
+std::optional<Refusal> Throttle::check(const catalog::Table& table, Access access,
+                                       std::span<const Place> places) {
   if (mode_ == ThrottleMode::kOff) return std::nullopt;
   const int64_t now_us = clock_.now_us();
   std::optional<Refusal> refusal;
@@ -89,14 +97,16 @@ void Throttle::take(const catalog::Table& table, Access access, std::span<const 
   for (const Place& place : places) {
     if (place.units == 0) continue;
     BucketKey key = bucket_key(table, place, access);
-    if (const auto bound = provided(table, place.index, access)) tables_.take(key, bound->rate, place.units, now_us);
+    if (const auto bound = provided(table, place.index, access))
+      tables_.take(key, bound->rate, place.units, now_us);
     if (mode_ != ThrottleMode::kFull || !place.partition) continue;
     key.partition = *place.partition;
     keys_.take(key, key_rate(access), place.units, now_us);
   }
 }
 
-std::optional<Refusal> Throttle::admit(const catalog::Table& table, Access access, std::span<const Place> places) {
+std::optional<Refusal> Throttle::admit(const catalog::Table& table, Access access,
+                                       std::span<const Place> places) {
   auto refusal = check(table, access, places);
   if (!refusal) take(table, access, places);
   return refusal;

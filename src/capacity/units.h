@@ -1,4 +1,5 @@
-// How many capacity units reads and writes cost. Only arithmetic; throttle.h has the buckets that run dry.
+// How many capacity units reads and writes cost. Only arithmetic; throttle.h has the buckets that
+// run dry.
 #pragma once
 
 #include <cstddef>

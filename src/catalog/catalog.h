@@ -27,7 +27,8 @@ std::string encode_schema_version(uint64_t version);
 struct CatalogOptions {
   std::string region;
   std::string account;
-  int64_t table_delay_ms = 0;  // how long CREATING, UPDATING and DELETING last
+  int64_t table_delay_ms = 0;         // how long CREATING, UPDATING and DELETING last
+  int64_t ttl_change_interval_s = 0;  // least time between two changes of a table's time to live
 };
 
 // Thread-safe.
@@ -61,7 +62,8 @@ class Catalog {
   std::vector<model::TableNumber> garbage() const;
   Task<void> garbage_erased(model::TableNumber table);
 
-  // As find, but of what is committed, for a writer who saw a schema change before it was told here.
+  // As find, but of what is committed, for a writer who saw a schema change before it was told
+  // here.
   Task<TablePtr> reload(std::string name);
 
   const CatalogOptions& options() const { return options_; }

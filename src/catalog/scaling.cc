@@ -1,6 +1,7 @@
 // Keys:
 //   m s t <resource> 00 <dimension>    a scalable target with its policies
-//   m s a <time> <number>              an activity: when it began (ms), and a number that tells two apart
+//   m s a <time> <number>              an activity: when it began (ms), and a number that tells two
+//   apart
 #include "catalog/scaling.h"
 
 #include <algorithm>
@@ -31,7 +32,8 @@ std::string target_name(std::string_view resource, std::string_view dimension) {
   return std::string(resource) + '\0' + std::string(dimension);
 }
 
-void write_optional(json::Object& object, std::string_view name, const std::optional<int64_t>& value) {
+void write_optional(json::Object& object, std::string_view name,
+                    const std::optional<int64_t>& value) {
   if (value) object.integer(name, *value);
 }
 
@@ -83,8 +85,10 @@ std::string encode(const ScalingActivity& activity) {
 
 json::Document open_record(std::string_view record) {
   json::Document document;
-  if (record.empty() || record.front() != kRecordVersion) throw CorruptRecord("scaling record: unknown version");
-  if (!document.parse(std::string(record.substr(1)))) throw CorruptRecord("scaling record: not JSON");
+  if (record.empty() || record.front() != kRecordVersion)
+    throw CorruptRecord("scaling record: unknown version");
+  if (!document.parse(std::string(record.substr(1))))
+    throw CorruptRecord("scaling record: not JSON");
   return document;
 }
 
@@ -165,8 +169,8 @@ std::string ScalableTarget::index() const {
   return at == std::string::npos ? std::string() : resource.substr(at + kIndex.size());
 }
 
-// Changes of one target may be told of out of order; the commit's version says which one is newest, also of a target
-// that is gone.
+// Changes of one target may be told of out of order; the commit's version says which one is newest,
+// also of a target that is gone.
 struct Scaling::State {
   struct Entry {
     TargetPtr target;  // null: gone
@@ -183,7 +187,8 @@ struct Scaling::State {
     if (entry.version > version) return;
     entry = {std::move(target), version};
     if (targets.size() <= 2 * kMaxTargets) return;
-    std::erase_if(targets, [&](const auto& other) { return !other.second.target && other.first != name; });
+    std::erase_if(targets,
+                  [&](const auto& other) { return !other.second.target && other.first != name; });
   }
 };
 
@@ -193,8 +198,8 @@ Scaling::Scaling(engine::Engine& engine) : engine_(engine), state_(std::make_uni
     for (int expired = 0;;) {
       engine::Rows rows;
       try {
-        rows = run_blocking(
-            engine_.view()->scan({from, prefix_end(std::string(prefix))}, engine::Direction::kForward, {}));
+        rows = run_blocking(engine_.view()->scan({from, prefix_end(std::string(prefix))},
+                                                 engine::Direction::kForward, {}));
       } catch (const engine::ViewExpired&) {
         if (++expired > kMaxTries) throw;
         continue;
@@ -250,20 +255,20 @@ Task<TargetPtr> Scaling::change(std::string resource, std::string dimension, Cha
   const std::string name = target_name(resource, dimension);
   const std::string key = std::string(kTargets) + name;
   TargetPtr changed;
-  const std::function<void(const engine::Held&, engine::Batch&)> body = [&](const engine::Held& held,
-                                                                            engine::Batch& batch) {
-    changed = nullptr;
-    const auto& record = held.exclusive(0);
-    std::optional<ScalableTarget> target;
-    if (record) target = decode_target(*record);
-    change(target);
-    if (target) {
-      batch.put(key, encode(*target));
-      changed = std::make_shared<const ScalableTarget>(std::move(*target));
-    } else if (record) {
-      batch.erase(key);
-    }
-  };
+  const std::function<void(const engine::Held&, engine::Batch&)> body =
+      [&](const engine::Held& held, engine::Batch& batch) {
+        changed = nullptr;
+        const auto& record = held.exclusive(0);
+        std::optional<ScalableTarget> target;
+        if (record) target = decode_target(*record);
+        change(target);
+        if (target) {
+          batch.put(key, encode(*target));
+          changed = std::make_shared<const ScalableTarget>(std::move(*target));
+        } else if (record) {
+          batch.erase(key);
+        }
+      };
   std::vector<std::string> keys{key};
   auto pending = commit(std::move(keys), body);
   const uint64_t version = co_await pending;
@@ -288,7 +293,8 @@ Task<void> Scaling::record(ScalingActivity activity) {
   {
     const std::shared_lock lock(state_->mutex);
     auto oldest = state_->activities.begin();
-    for (size_t count = state_->activities.size(); count >= kMaxActivities; --count) keys.push_back((oldest++)->first);
+    for (size_t count = state_->activities.size(); count >= kMaxActivities; --count)
+      keys.push_back((oldest++)->first);
   }
   const std::string value = encode(activity);
   const std::function<void(const engine::Held&, engine::Batch&)> body = [&](const engine::Held&,

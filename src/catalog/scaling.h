@@ -1,5 +1,5 @@
-// What Application Auto Scaling was asked to do: scalable targets with their policies, and what was done for them.
-// Kept in the engine, mirrored in memory like the catalog itself.
+// What Application Auto Scaling was asked to do: scalable targets with their policies, and what was
+// done for them. Kept in the engine, mirrored in memory like the catalog itself.
 #pragma once
 
 #include <cstdint>
@@ -28,7 +28,7 @@ struct ScalingPolicy {
 
 // A capacity that may be scaled: of a table or a global index, for reads or for writes.
 struct ScalableTarget {
-  std::string resource;  // "table/Orders" or "table/Orders/index/by_date"
+  std::string resource;   // "table/Orders" or "table/Orders/index/by_date"
   std::string dimension;  // "dynamodb:table:ReadCapacityUnits", ...
   std::string id;
   int64_t min = 0;
@@ -73,8 +73,9 @@ class Scaling {
   TargetPtr find(std::string_view resource, std::string_view dimension) const;
   // Sorted by resource, then dimension.
   std::vector<TargetPtr> targets() const;
-  // Replaces a target by what `change` makes of its newest state; nothing means that there is none. It may throw to
-  // refuse, and may run more than once. Throws engine::EngineError if the engine cannot write.
+  // Replaces a target by what `change` makes of its newest state; nothing means that there is none.
+  // It may throw to refuse, and may run more than once. Throws engine::EngineError if the engine
+  // cannot write.
   using Change = std::function<void(std::optional<ScalableTarget>&)>;
   Task<TargetPtr> change(std::string resource, std::string dimension, Change change);
 

@@ -43,9 +43,11 @@ struct Capacity {
   std::optional<int64_t> warm_write_units;
 };
 
-// Sets new units and notes in what direction they went. They are shown once the table is ACTIVE again.
+// Sets new units and notes in what direction they went. They are shown once the table is ACTIVE
+// again.
 void provision(Capacity& capacity, int64_t read_units, int64_t write_units, int64_t now_ms);
-// How often capacity may be lowered on a UTC day: four times, and once more in each hour without a decrease.
+// How often capacity may be lowered on a UTC day: four times, and once more in each hour without a
+// decrease.
 bool may_lower(const Capacity& capacity, int64_t now_ms);
 
 struct StreamSettings {
@@ -94,12 +96,14 @@ struct Table {
   // Indexes that were deleted and whose entries are still to be erased.
   std::vector<model::IndexNumber> dead_indexes;
   // Time to live: which attribute says so is in the schema.
-  bool ttl_indexing = false;             // items from before it was enabled are still to be looked at
-  bool ttl_clearing = false;             // it was disabled and its queue is still to be erased
+  bool ttl_indexing = false;  // items from before it was enabled are still to be looked at
+  bool ttl_clearing = false;  // it was disabled and its queue is still to be erased
   std::optional<int64_t> ttl_changed_ms;
   std::string resource_policy;
-  int64_t resource_policy_revision_ms = 0;  // of the policy, or of its deletion; 0 if there never was one
-  std::map<model::IndexNumber, InsightsSettings> insights;  // of the table (0) and of global indexes; none: never asked
+  int64_t resource_policy_revision_ms =
+      0;  // of the policy, or of its deletion; 0 if there never was one
+  std::map<model::IndexNumber, InsightsSettings>
+      insights;  // of the table (0) and of global indexes; none: never asked
 
   int64_t active_at_ms = 0;              // CREATING before
   int64_t updating_until_ms = 0;         // UPDATING before

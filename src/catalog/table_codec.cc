@@ -81,9 +81,9 @@ void write_insights(json::Object& object, const Table& table) {
   json::Array list(object.key("insights"));
   for (const auto& [number, settings] : table.insights) {
     const auto& indexes = table.schema->indexes;
-    const bool exists = number == 0 || std::any_of(indexes.begin(), indexes.end(), [&](const auto& index) {
-                          return index.number == number;
-                        });
+    const bool exists =
+        number == 0 || std::any_of(indexes.begin(), indexes.end(),
+                                   [&](const auto& index) { return index.number == number; });
     if (!exists) continue;
     json::Object one(list.element());
     one.integer("index", number);
@@ -250,7 +250,8 @@ std::string encode_table(const Table& table) {
     for (const auto number : table.dead_indexes) json::append_int(dead.element(), number);
     dead.close();
   }
-  if (!table.schema->ttl_attribute.empty()) object.string("ttl_attribute", table.schema->ttl_attribute);
+  if (!table.schema->ttl_attribute.empty())
+    object.string("ttl_attribute", table.schema->ttl_attribute);
   if (table.ttl_indexing) object.boolean("ttl_indexing", true);
   if (table.ttl_clearing) object.boolean("ttl_clearing", true);
   write_optional(object, "ttl_changed_ms", table.ttl_changed_ms);
@@ -318,7 +319,8 @@ Table decode_table(std::string_view record) {
   }
   if (json::member(root, "dead_indexes")) {
     for (const Element number : need_array(root, "dead_indexes"))
-      table.dead_indexes.push_back(static_cast<model::IndexNumber>(json::to_int(number).value_or(0)));
+      table.dead_indexes.push_back(
+          static_cast<model::IndexNumber>(json::to_int(number).value_or(0)));
   }
   table.ttl_indexing = json::bool_member(root, "ttl_indexing").value_or(false);
   table.ttl_clearing = json::bool_member(root, "ttl_clearing").value_or(false);

@@ -11,7 +11,8 @@ constexpr char kAlphabet[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwx
 constexpr std::array<int8_t, 256> make_reverse() {
   std::array<int8_t, 256> reverse{};
   for (auto& entry : reverse) entry = -1;
-  for (int i = 0; i < 64; ++i) reverse[static_cast<unsigned char>(kAlphabet[i])] = static_cast<int8_t>(i);
+  for (int i = 0; i < 64; ++i)
+    reverse[static_cast<unsigned char>(kAlphabet[i])] = static_cast<int8_t>(i);
   return reverse;
 }
 constexpr auto kReverse = make_reverse();
@@ -23,8 +24,8 @@ void append_base64(std::string& out, std::string_view bytes) {
   const auto byte = [&](size_t at) { return static_cast<unsigned char>(bytes[at]); };
   for (; i + 2 < bytes.size(); i += 3) {
     const unsigned group = (byte(i) << 16) | (byte(i + 1) << 8) | byte(i + 2);
-    const char quad[4] = {kAlphabet[group >> 18], kAlphabet[(group >> 12) & 63], kAlphabet[(group >> 6) & 63],
-                          kAlphabet[group & 63]};
+    const char quad[4] = {kAlphabet[group >> 18], kAlphabet[(group >> 12) & 63],
+                          kAlphabet[(group >> 6) & 63], kAlphabet[group & 63]};
     out.append(quad, 4);
   }
   if (i + 1 == bytes.size()) {
@@ -33,7 +34,8 @@ void append_base64(std::string& out, std::string_view bytes) {
     out.append(quad, 4);
   } else if (i + 2 == bytes.size()) {
     const unsigned group = (byte(i) << 16) | (byte(i + 1) << 8);
-    const char quad[4] = {kAlphabet[group >> 18], kAlphabet[(group >> 12) & 63], kAlphabet[(group >> 6) & 63], '='};
+    const char quad[4] = {kAlphabet[group >> 18], kAlphabet[(group >> 12) & 63],
+                          kAlphabet[(group >> 6) & 63], '='};
     out.append(quad, 4);
   }
 }

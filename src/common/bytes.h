@@ -61,7 +61,9 @@ inline void append_string(std::string& out, std::string_view text) {
   out.append(text);
 }
 
-inline std::string_view read_string(std::string_view& in) { return read_bytes(in, read_varint(in)); }
+inline std::string_view read_string(std::string_view& in) {
+  return read_bytes(in, read_varint(in));
+}
 
 // The smallest string that is greater than every string with this prefix; empty if there is none.
 inline std::string prefix_end(std::string prefix) {

@@ -1,4 +1,5 @@
-// The one clock of the process. Everything that asks for the time asks a Clock it was given, so that a test can move it.
+// The one clock of the process. Everything that asks for the time asks a Clock it was given, so
+// that a test can move it.
 #pragma once
 
 #include <atomic>

@@ -1,5 +1,6 @@
-// Where a suspended coroutine goes on. Network threads and pool threads each set themselves as the current executor;
-// an awaitable that completes elsewhere remembers the executor it was suspended on and posts the coroutine back to it.
+// Where a suspended coroutine goes on. Network threads and pool threads each set themselves as the
+// current executor; an awaitable that completes elsewhere remembers the executor it was suspended
+// on and posts the coroutine back to it.
 #pragma once
 
 #include <coroutine>

@@ -1,9 +1,9 @@
-// Task<T>: a lazily started coroutine that yields one T or throws. It is how every request runs, so that no
-// connection's thread waits for a disk flush or for the network.
+// Task<T>: a lazily started coroutine that yields one T or throws. It is how every request runs, so
+// that no connection's thread waits for a disk flush or for the network.
 //
-// A Task is owned by one place and awaited once. It resumes its awaiter by symmetric transfer, so chains of any
-// length use no stack. Awaitables that complete on another thread resume the coroutine through the Executor that was
-// current when it was suspended (see executor.h).
+// A Task is owned by one place and awaited once. It resumes its awaiter by symmetric transfer, so
+// chains of any length use no stack. Awaitables that complete on another thread resume the
+// coroutine through the Executor that was current when it was suspended (see executor.h).
 #pragma once
 
 #include <coroutine>
@@ -121,7 +121,8 @@ struct Detached {
   };
 };
 
-// The task, and with it all that it owns, is gone before `done` is told: who waits may then let go of everything.
+// The task, and with it all that it owns, is gone before `done` is told: who waits may then let go
+// of everything.
 template <typename T, typename Done>
 Detached run_detached(Task<T> task, Done done) {
   std::exception_ptr error;
@@ -146,15 +147,16 @@ Detached run_detached(Task<T> task, Done done) {
 }
 }  // namespace task_detail
 
-// Starts `task` now on this thread. `done` is called exactly once, on whatever thread the task ends on:
-// done(exception_ptr) for Task<void>, done(exception_ptr, optional<T>) otherwise. It must not throw.
+// Starts `task` now on this thread. `done` is called exactly once, on whatever thread the task ends
+// on: done(exception_ptr) for Task<void>, done(exception_ptr, optional<T>) otherwise. It must not
+// throw.
 template <typename T, typename Done>
 void start(Task<T> task, Done done) {
   task_detail::run_detached(std::move(task), std::move(done));
 }
 
-// Runs all tasks at the same time and gives their results in order. Waits for every one even if some fail; then throws
-// the first failure.
+// Runs all tasks at the same time and gives their results in order. Waits for every one even if
+// some fail; then throws the first failure.
 template <typename T>
 Task<std::vector<T>> when_all(std::vector<Task<T>> tasks);
 

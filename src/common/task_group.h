@@ -11,8 +11,8 @@ namespace stator {
 
 namespace task_detail {
 
-// Shared by the tasks of one when_all. The last one to end resumes the waiter; the waiter itself counts as one, so that
-// it is not resumed before it has suspended.
+// Shared by the tasks of one when_all. The last one to end resumes the waiter; the waiter itself
+// counts as one, so that it is not resumed before it has suspended.
 template <typename T>
 struct Group {
   explicit Group(size_t count) : results(count), errors(count), left(count + 1) {}
@@ -35,7 +35,8 @@ struct GroupAwaiter {
   bool await_suspend(std::coroutine_handle<> waiter) {
     group->waiter = waiter;
     group->executor = Executor::current();
-    // The waiter may be resumed, and this object gone, as soon as the last count is given back; `own` outlives it.
+    // The waiter may be resumed, and this object gone, as soon as the last count is given back;
+    // `own` outlives it.
     const std::shared_ptr<Group<T>> own = group;
     for (size_t i = 0; i < tasks.size(); ++i) {
       start(std::move(tasks[i]), [own, i](std::exception_ptr error, std::optional<T> result) {

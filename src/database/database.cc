@@ -18,7 +18,8 @@ namespace stator {
 namespace {
 
 std::string_view namespace_of(std::string_view type) {
-  if (type == "SerializationException" || type == "UnknownOperationException") return "com.amazon.coral.service#";
+  if (type == "SerializationException" || type == "UnknownOperationException")
+    return "com.amazon.coral.service#";
   if (type == "ValidationException") return "com.amazon.coral.validate#";
   if (type == "ThrottlingException") return "com.amazon.coral.availability#";
   return "com.amazonaws.dynamodb.v20120810#";
@@ -72,11 +73,15 @@ class DatabaseOnEngine final : public Database {
       : clock_(options.clock != nullptr ? *options.clock : system_clock_),
         engine_(open_engine(options)),
         catalog_(*engine_, clock_,
-                 {.region = options.region, .account = options.account, .table_delay_ms = options.table_delay_ms}),
+                 {.region = options.region,
+                  .account = options.account,
+                  .table_delay_ms = options.table_delay_ms,
+                  .ttl_change_interval_s = options.ttl_change_interval_s}),
         scaling_(*engine_),
         store_(*engine_, catalog_, clock_),
         throttle_(options.throttle, clock_),
-        context_{catalog_, store_, expressions_, tokens_, throttle_, clock_, options.region, options.account, scaling_},
+        context_{catalog_, store_,         expressions_,    tokens_, throttle_,
+                 clock_,   options.region, options.account, scaling_},
         background_(make_jobs(options)) {}
 
   bool knows(std::string_view service, std::string_view operation) const override {
@@ -97,7 +102,8 @@ class DatabaseOnEngine final : public Database {
                            .request_id = std::move(caller.request_id)};
       if (!request.document.parse(std::move(body))) throw ApiError("SerializationException", "");
       request.body = request.document.root();
-      if (!request.body.is_object()) throw ApiError("SerializationException", "Unexpected token received from parser");
+      if (!request.body.is_object())
+        throw ApiError("SerializationException", "Unexpected token received from parser");
       ops::check_types(request.body, *found->shape);
       auto pending = found->handler(request);
       answer.body = co_await pending;

@@ -1,5 +1,5 @@
-// Stator as a library: open a database, execute DynamoDB operations by name on JSON bodies. The HTTP server is one user
-// of it; a test, a C++ program or a language binding is another.
+// Stator as a library: open a database, execute DynamoDB operations by name on JSON bodies. The
+// HTTP server is one user of it; a test, a C++ program or a language binding is another.
 #pragma once
 
 #include <cstdint>
@@ -20,11 +20,13 @@ struct DatabaseOptions {
   engine::Durability durability = engine::Durability::kSync;
   std::string region = "us-east-1";
   std::string account = "123456789012";  // twelve digits
-  // How long CREATING, UPDATING and DELETING last. 0: the state is in the operation's answer, and over by the next
-  // request, so that a waiter which polls every twenty seconds never has to.
+  // How long CREATING, UPDATING and DELETING last. 0: the state is in the operation's answer, and
+  // over by the next request, so that a waiter which polls every twenty seconds never has to.
   int64_t table_delay_ms = 0;
   // How long after its time an expired item is deleted.
   int64_t ttl_delay_s = 0;
+  // Least time between two changes of a table's time to live.
+  int64_t ttl_change_interval_s = 0;
   // Which limits on throughput are kept.
   capacity::ThrottleMode throttle = capacity::ThrottleMode::kProvisioned;
   size_t block_cache_bytes = 256 * 1024 * 1024;
@@ -53,10 +55,11 @@ class Database {
 
   // True if `operation` ("PutItem") is one that this database answers.
   virtual bool knows(std::string_view service, std::string_view operation) const = 0;
-  // Runs an operation of `service` ("DynamoDB_20120810" or "DynamoDBStreams_20120810"). Never throws: every failure is
-  // an Answer with the error's status and body. `body` is taken whole so that it can be parsed in place.
-  virtual Task<Answer> execute(std::string_view service, std::string_view operation, std::string body,
-                               Caller caller) = 0;
+  // Runs an operation of `service` ("DynamoDB_20120810" or "DynamoDBStreams_20120810"). Never
+  // throws: every failure is an Answer with the error's status and body. `body` is taken whole so
+  // that it can be parsed in place.
+  virtual Task<Answer> execute(std::string_view service, std::string_view operation,
+                               std::string body, Caller caller) = 0;
   // What contributor insights have counted, as JSON: see ops/contributor_insights.h.
   virtual std::string insights() const { return "{}"; }
 };

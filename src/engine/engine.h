@@ -1,9 +1,11 @@
-// The engine contract: an ordered key-value store with consistent views and guarded atomic changes. Everything that
-// makes DynamoDB is above it, everything that makes storage is below. Read this header and you can stop.
+// The engine contract: an ordered key-value store with consistent views and guarded atomic changes.
+// Everything that makes DynamoDB is above it, everything that makes storage is below. Read this
+// header and you can stop.
 //
-// Limits that hold on every engine: a key has 1 to 10,000 bytes and does not begin with 0xFF, which is the engine's own
-// space; a view lives about five seconds, longer work resumes from a key with a new view; a batch has at most 8 MB.
-// Values of any size below that are the engine's worry. Who crosses one gets an EngineError that names it.
+// Limits that hold on every engine: a key has 1 to 10,000 bytes and does not begin with 0xFF, which
+// is the engine's own space; a view lives about five seconds, longer work resumes from a key with a
+// new view; a batch has at most 8 MB. Values of any size below that are the engine's worry. Who
+// crosses one gets an EngineError that names it.
 #pragma once
 
 #include <chrono>
@@ -26,13 +28,14 @@ namespace stator::engine {
 inline constexpr size_t kMaxKeyBytes = 10'000;
 inline constexpr size_t kMaxBatchBytes = 8 * 1024 * 1024;
 
-// What ended a read or a change for a reason that is nobody's input: a damaged file, a full disk, an engine that is
-// closed. The request fails as an internal error.
+// What ended a read or a change for a reason that is nobody's input: a damaged file, a full disk,
+// an engine that is closed. The request fails as an internal error.
 class EngineError : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-// A view that is older than the engine keeps it. The reader takes a new view and goes on from its last key.
+// A view that is older than the engine keeps it. The reader takes a new view and goes on from its
+// last key.
 class ViewExpired : public EngineError {
   using EngineError::EngineError;
 };
@@ -65,7 +68,8 @@ class Rows {
   bool more() const { return more_; }
 
   void append(std::string_view key, std::string_view value) {
-    rows_.push_back({arena_.size(), static_cast<uint32_t>(key.size()), static_cast<uint32_t>(value.size())});
+    rows_.push_back(
+        {arena_.size(), static_cast<uint32_t>(key.size()), static_cast<uint32_t>(value.size())});
     arena_.append(key);
     arena_.append(value);
   }
@@ -82,14 +86,16 @@ class Rows {
   bool more_ = false;
 };
 
-// A consistent read-only view of everything committed before it was taken. One request owns it; its calls are made one
-// after another, never at the same time. A get that finds its data in memory does not suspend.
+// A consistent read-only view of everything committed before it was taken. One request owns it; its
+// calls are made one after another, never at the same time. A get that finds its data in memory
+// does not suspend.
 class View {
  public:
   virtual ~View() = default;
   virtual Task<std::optional<std::string>> get(std::string_view key) = 0;
   // As get for each key, in order.
-  virtual Task<std::vector<std::optional<std::string>>> get_many(const std::vector<std::string>& keys) = 0;
+  virtual Task<std::vector<std::optional<std::string>>> get_many(
+      const std::vector<std::string>& keys) = 0;
   // Rows of `range` in order of keys, or in reverse, up to `limit`.
   virtual Task<Rows> scan(Range range, Direction direction, ScanLimit limit) = 0;
 };
@@ -117,14 +123,14 @@ class Batch {
   struct EraseRange {
     Range range;
   };
-  // Adds to a signed 64-bit counter (8 bytes little-endian as a value; a missing key counts as 0). Needs no hold: adds
-  // of concurrent changes commute. The sum may be read like any value.
+  // Adds to a signed 64-bit counter (8 bytes little-endian as a value; a missing key counts as 0).
+  // Needs no hold: adds of concurrent changes commute. The sum may be read like any value.
   struct Add {
     std::string key;
     int64_t delta;
   };
-  // Puts `value` at prefix + commit version (8 bytes big-endian) + ordinal (4 bytes big-endian, counts the appends of
-  // this change from 0). Versions rise for ever, over restarts too.
+  // Puts `value` at prefix + commit version (8 bytes big-endian) + ordinal (4 bytes big-endian,
+  // counts the appends of this change from 0). Versions rise for ever, over restarts too.
   struct Append {
     std::string prefix;
     std::string value;
@@ -166,18 +172,21 @@ class Batch {
 enum class ChangeKind { kSingle, kTransaction };
 
 struct Mutation {
-  // Names this change for ever. An engine that cannot know whether a commit happened finds out by it.
+  // Names this change for ever. An engine that cannot know whether a commit happened finds out by
+  // it.
   std::string id;
   ChangeKind kind = ChangeKind::kSingle;
-  // Keys held against change by others, who may hold them shared too. Adds are not held back by a shared hold.
+  // Keys held against change by others, who may hold them shared too. Adds are not held back by a
+  // shared hold.
   std::vector<std::string> shared;
-  // Keys held alone. Put and Erase touch only these and keys that follow from them (index entries and the like).
+  // Keys held alone. Put and Erase touch only these and keys that follow from them (index entries
+  // and the like).
   std::vector<std::string> exclusive;
   std::chrono::milliseconds patience{5000};  // how long to wait for keys that others hold
-  // Builds the batch from what is held. May run more than once, on any thread: no effect outside the batch and its own
-  // result, which it must reset at its start. An exception from it ends the change with nothing written and reaches the
-  // awaiter of mutate(). An empty batch commits nothing, but the awaiter goes on only once everything the body saw is
-  // durable.
+  // Builds the batch from what is held. May run more than once, on any thread: no effect outside
+  // the batch and its own result, which it must reset at its start. An exception from it ends the
+  // change with nothing written and reaches the awaiter of mutate(). An empty batch commits
+  // nothing, but the awaiter goes on only once everything the body saw is durable.
   std::function<void(const Held&, Batch&)> body;
 };
 
@@ -196,7 +205,8 @@ struct Outcome {
   bool committed() const { return kind == Kind::kCommitted; }
 };
 
-// Thread-safe. Outlives its views and the changes under way; the destructor waits for what was queued.
+// Thread-safe. Outlives its views and the changes under way; the destructor waits for what was
+// queued.
 class Engine {
  public:
   virtual ~Engine() = default;

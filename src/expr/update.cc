@@ -211,7 +211,8 @@ size_t nesting(const Value& value) {
     return deepest + 1;
   }
   if (value.is(Type::kMap)) {
-    for (const model::Attribute& attribute : value.as_map()) deepest = std::max(deepest, nesting(attribute.value));
+    for (const model::Attribute& attribute : value.as_map())
+      deepest = std::max(deepest, nesting(attribute.value));
     return deepest + 1;
   }
   return 0;

@@ -10,8 +10,8 @@ bool is_operator_path(std::string_view path) {
   return path.substr(0, kRoot.size()) == kRoot;
 }
 
-void answer_operator(const net::Request& request, net::Response& response,
-                     std::string_view version, const Database& database) {
+void answer_operator(const net::Request& request, net::Response& response, std::string_view version,
+                     const Database& database) {
   const std::string_view page = request.path.substr(kRoot.size());
   response.content_type = "application/json";
   if (page != "health" && page != "insights") {

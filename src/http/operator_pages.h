@@ -13,7 +13,7 @@ bool is_operator_path(std::string_view path);
 
 // GET /_stator/health: {"status":"ok","version":"…"}. GET /_stator/insights: the keys that are used
 // most, of tables with contributor insights. Anything else there is 404 or 405.
-void answer_operator(const net::Request& request, net::Response& response,
-                     std::string_view version, const Database& database);
+void answer_operator(const net::Request& request, net::Response& response, std::string_view version,
+                     const Database& database);
 
 }  // namespace stator::http

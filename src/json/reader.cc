@@ -10,7 +10,8 @@ namespace stator::json {
 
 namespace {
 
-// A parser owns buffers as large as the largest text it has seen, so a few are kept for reuse and large ones let go.
+// A parser owns buffers as large as the largest text it has seen, so a few are kept for reuse and
+// large ones let go.
 constexpr size_t kKeptParsers = 8;
 constexpr size_t kKeptCapacity = 256 * 1024;
 
@@ -55,7 +56,8 @@ void append_canonical(std::string& out, const Element& element) {
   if (element.get(object) == simdjson::SUCCESS) {
     std::vector<std::pair<std::string_view, Element>> members;
     for (const auto field : object) members.emplace_back(field.key, field.value);
-    std::stable_sort(members.begin(), members.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+    std::stable_sort(members.begin(), members.end(),
+                     [](const auto& a, const auto& b) { return a.first < b.first; });
     Object written(out);
     for (const auto& [name, value] : members) append_canonical(written.key(name), value);
     written.close();
@@ -117,15 +119,18 @@ std::optional<ObjectElement> object_member(const Element& element, std::string_v
 
 std::optional<int64_t> to_int(const Element& element) {
   switch (element.type()) {
-    case Kind::INT64: return int64_t(element);
-    case Kind::UINT64: return INT64_MAX;
+    case Kind::INT64:
+      return int64_t(element);
+    case Kind::UINT64:
+      return INT64_MAX;
     case Kind::DOUBLE: {
       const double value = double(element);
       if (value >= 9.2e18) return INT64_MAX;
       if (value <= -9.2e18) return INT64_MIN;
       return static_cast<int64_t>(value);
     }
-    default: return std::nullopt;
+    default:
+      return std::nullopt;
   }
 }
 
@@ -135,7 +140,8 @@ std::optional<bool> to_bool(const Element& element) {
   std::string_view text;
   if (element.get(text) != simdjson::SUCCESS) return std::nullopt;
   std::string lower(text);
-  std::transform(lower.begin(), lower.end(), lower.begin(), [](unsigned char c) { return std::tolower(c); });
+  std::transform(lower.begin(), lower.end(), lower.begin(),
+                 [](unsigned char c) { return std::tolower(c); });
   if (lower == "true" || lower == "1" || lower == "yes") return true;
   if (lower == "false" || lower == "0" || lower == "no") return false;
   return std::nullopt;

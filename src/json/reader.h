@@ -1,4 +1,5 @@
-// Reading JSON: simdjson's DOM, with the conventions of this project. A Document owns its text and is read in place.
+// Reading JSON: simdjson's DOM, with the conventions of this project. A Document owns its text and
+// is read in place.
 #pragma once
 
 #include <simdjson.h>
@@ -41,7 +42,8 @@ std::optional<bool> bool_member(const Element& element, std::string_view name);
 std::optional<ArrayElement> array_member(const Element& element, std::string_view name);
 std::optional<ObjectElement> object_member(const Element& element, std::string_view name);
 
-// Whole numbers out of any JSON number (a decimal is cut off) and truth out of a boolean or its words.
+// Whole numbers out of any JSON number (a decimal is cut off) and truth out of a boolean or its
+// words.
 std::optional<int64_t> to_int(const Element& element);
 std::optional<bool> to_bool(const Element& element);
 

@@ -48,12 +48,18 @@ Value decode_nested(std::string_view& in, int depth) {
   const auto type = static_cast<unsigned char>(in.front());
   in.remove_prefix(1);
   switch (static_cast<Type>(type & 0x0F)) {
-    case Type::kString: return Value::string(std::string(read_string(in)));
-    case Type::kNumber: return Value::number(Number::decode(in));
-    case Type::kBinary: return Value::binary(std::string(read_string(in)));
-    case Type::kBool: return Value::boolean((type & 0x10) != 0);
-    case Type::kNull: return Value::null();
-    case Type::kMap: return Value::map(decode_map(in, depth + 1));
+    case Type::kString:
+      return Value::string(std::string(read_string(in)));
+    case Type::kNumber:
+      return Value::number(Number::decode(in));
+    case Type::kBinary:
+      return Value::binary(std::string(read_string(in)));
+    case Type::kBool:
+      return Value::boolean((type & 0x10) != 0);
+    case Type::kNull:
+      return Value::null();
+    case Type::kMap:
+      return Value::map(decode_map(in, depth + 1));
     case Type::kList: {
       const uint64_t count = read_varint(in);
       if (count > in.size()) throw CorruptRecord("list longer than its record");
@@ -62,7 +68,8 @@ Value decode_nested(std::string_view& in, int depth) {
       for (uint64_t i = 0; i < count; ++i) list.push_back(decode_nested(in, depth + 1));
       return Value::list(std::move(list));
     }
-    case Type::kStringSet: return Value::string_set(decode_strings(in));
+    case Type::kStringSet:
+      return Value::string_set(decode_strings(in));
     case Type::kNumberSet: {
       const uint64_t count = read_varint(in);
       if (count > in.size()) throw CorruptRecord("set longer than its record");
@@ -71,7 +78,8 @@ Value decode_nested(std::string_view& in, int depth) {
       for (uint64_t i = 0; i < count; ++i) members.push_back(Number::decode(in));
       return Value::number_set(std::move(members));
     }
-    case Type::kBinarySet: return Value::binary_set(decode_strings(in));
+    case Type::kBinarySet:
+      return Value::binary_set(decode_strings(in));
   }
   throw CorruptRecord("unknown type of value");
 }
@@ -83,12 +91,21 @@ void encode_value(const Value& value, std::string& out) {
   const bool truth = type == Type::kBool && value.as_bool();
   out.push_back(static_cast<char>(static_cast<uint8_t>(type) | (truth ? 0x10 : 0)));
   switch (type) {
-    case Type::kString: append_string(out, value.as_string()); return;
-    case Type::kNumber: value.as_number().encode(out); return;
-    case Type::kBinary: append_string(out, value.as_binary()); return;
+    case Type::kString:
+      append_string(out, value.as_string());
+      return;
+    case Type::kNumber:
+      value.as_number().encode(out);
+      return;
+    case Type::kBinary:
+      append_string(out, value.as_binary());
+      return;
     case Type::kBool:
-    case Type::kNull: return;
-    case Type::kMap: encode_map(value.as_map(), out); return;
+    case Type::kNull:
+      return;
+    case Type::kMap:
+      encode_map(value.as_map(), out);
+      return;
     case Type::kList:
       append_varint(out, value.as_list().size());
       for (const Value& element : value.as_list()) encode_value(element, out);
@@ -108,7 +125,9 @@ void encode_value(const Value& value, std::string& out) {
   }
 }
 
-Value decode_value(std::string_view& in) { return decode_nested(in, 0); }
+Value decode_value(std::string_view& in) {
+  return decode_nested(in, 0);
+}
 
 std::string encode_record(const Item& item, const RecordHeader& header) {
   std::string out;

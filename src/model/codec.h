@@ -1,4 +1,5 @@
-// The stored form of an item. A record begins with a codec version, so that the form can change under live data.
+// The stored form of an item. A record begins with a codec version, so that the form can change
+// under live data.
 #pragma once
 
 #include <cstdint>

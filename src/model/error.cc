@@ -2,6 +2,8 @@
 
 namespace stator {
 
-void invalid(std::string message) { throw ApiError("ValidationException", std::move(message)); }
+void invalid(std::string message) {
+  throw ApiError("ValidationException", std::move(message));
+}
 
 }  // namespace stator

@@ -1,5 +1,6 @@
-// The exception that ends a request: an error of the API with its type and message. Outcomes that are part of normal
-// work (a failed condition, a conflict) are values until an operation decides to answer with one of these.
+// The exception that ends a request: an error of the API with its type and message. Outcomes that
+// are part of normal work (a failed condition, a conflict) are values until an operation decides to
+// answer with one of these.
 #pragma once
 
 #include <exception>
@@ -10,8 +11,8 @@ namespace stator {
 
 class ApiError : public std::exception {
  public:
-  // `type` is the bare name ("ValidationException"). `extra` is JSON members to add to the body, each with a leading
-  // comma: `,"Item":{...}`.
+  // `type` is the bare name ("ValidationException"). `extra` is JSON members to add to the body,
+  // each with a leading comma: `,"Item":{...}`.
   ApiError(std::string type, std::string message, std::string extra = {})
       : type_(std::move(type)), message_(std::move(message)), extra_(std::move(extra)) {}
   const std::string& type() const { return type_; }

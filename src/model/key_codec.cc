@@ -7,8 +7,9 @@ namespace stator::model {
 
 namespace {
 
-// The base-100 form of a number that the service hashes: an exponent byte, then digit pairs aligned to the decimal
-// point, each plus one; pairs of a negative number are subtracted from 101 and ended by 102.
+// The base-100 form of a number that the service hashes: an exponent byte, then digit pairs aligned
+// to the decimal point, each plus one; pairs of a negative number are subtracted from 101 and ended
+// by 102.
 void append_hash_number(std::string& out, const Number& number) {
   if (number.is_zero()) {
     out.push_back(static_cast<char>(0x80));
@@ -52,10 +53,17 @@ void append_hash_number(std::string& out, const Number& number) {
 
 void append_hashed(std::string& out, const Value& value) {
   switch (value.type()) {
-    case Type::kString: out.append(value.as_string()); return;
-    case Type::kBinary: out.append(value.as_binary()); return;
-    case Type::kNumber: append_hash_number(out, value.as_number()); return;
-    default: return;
+    case Type::kString:
+      out.append(value.as_string());
+      return;
+    case Type::kBinary:
+      out.append(value.as_binary());
+      return;
+    case Type::kNumber:
+      append_hash_number(out, value.as_number());
+      return;
+    default:
+      return;
   }
 }
 
@@ -70,8 +78,11 @@ void append_exact(std::string& key, const Value& value) {
       append_big_endian(key, static_cast<uint16_t>(value.as_binary().size()));
       key.append(value.as_binary());
       return;
-    case Type::kNumber: value.as_number().encode_ordered(key); return;
-    default: return;
+    case Type::kNumber:
+      value.as_number().encode_ordered(key);
+      return;
+    default:
+      return;
   }
 }
 
@@ -102,7 +113,9 @@ std::string table_prefix(TableNumber table) {
   return key;
 }
 
-std::string items_prefix(TableNumber table) { return numbered(table, 'd'); }
+std::string items_prefix(TableNumber table) {
+  return numbered(table, 'd');
+}
 
 std::string index_prefix(TableNumber table, IndexNumber index) {
   std::string key = numbered(table, 'i');
@@ -117,7 +130,9 @@ std::string counter_key(TableNumber table, IndexNumber index, char what) {
   return key;
 }
 
-std::string expiry_prefix(TableNumber table) { return numbered(table, 'e'); }
+std::string expiry_prefix(TableNumber table) {
+  return numbered(table, 'e');
+}
 
 std::string expiry_key(TableNumber table, int64_t expiry_s, std::string_view item_key) {
   std::string key = expiry_prefix(table);
@@ -153,10 +168,17 @@ std::string item_partition_prefix(TableNumber table, const Value& partition) {
 
 void append_item_sort(std::string& key, const Value& value) {
   switch (value.type()) {
-    case Type::kString: key.append(value.as_string()); return;
-    case Type::kBinary: key.append(value.as_binary()); return;
-    case Type::kNumber: value.as_number().encode_ordered(key); return;
-    default: return;
+    case Type::kString:
+      key.append(value.as_string());
+      return;
+    case Type::kBinary:
+      key.append(value.as_binary());
+      return;
+    case Type::kNumber:
+      value.as_number().encode_ordered(key);
+      return;
+    default:
+      return;
   }
 }
 
@@ -171,7 +193,8 @@ std::string item_key(const TableSchema& table, const Item& item) {
   return item_key(table.number, *item.find(table.key.partition[0].name), sort);
 }
 
-std::string index_partition_prefix(TableNumber table, IndexNumber index, const std::vector<const Value*>& partition) {
+std::string index_partition_prefix(TableNumber table, IndexNumber index,
+                                   const std::vector<const Value*>& partition) {
   std::string key = index_prefix(table, index);
   append_big_endian(key, partition_hash(partition));
   for (const Value* value : partition) append_exact(key, *value);
@@ -200,7 +223,8 @@ void append_entry_item_key(std::string& key, const Value& partition, const Value
   if (sort != nullptr) append_item_sort(key, *sort);
 }
 
-std::optional<std::string> index_entry_key(const TableSchema& table, const Index& index, const Item& item) {
+std::optional<std::string> index_entry_key(const TableSchema& table, const Index& index,
+                                           const Item& item) {
   std::vector<const Value*> partition;
   partition.reserve(index.key.partition.size());
   for (const KeyAttribute& attribute : index.key.partition) {
@@ -213,7 +237,8 @@ std::optional<std::string> index_entry_key(const TableSchema& table, const Index
     if (value == nullptr || value->type() != value_type(attribute.type)) return std::nullopt;
   }
   std::string key = index_partition_prefix(table.number, index.number, partition);
-  for (const KeyAttribute& attribute : index.key.sort) append_index_sort(key, *item.find(attribute.name));
+  for (const KeyAttribute& attribute : index.key.sort)
+    append_index_sort(key, *item.find(attribute.name));
   const Value* sort = table.key.sort.empty() ? nullptr : item.find(table.key.sort[0].name);
   append_entry_item_key(key, *item.find(table.key.partition[0].name), sort);
   return key;

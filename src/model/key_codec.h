@@ -1,5 +1,5 @@
-// Keys of items and index entries as bytes. Big-endian and order-preserving where order matters. See
-// docs/architecture.md for the whole key space.
+// Keys of items and index entries as bytes. Big-endian and order-preserving where order matters.
+// See docs/architecture.md for the whole key space.
 #pragma once
 
 #include <optional>
@@ -12,16 +12,19 @@
 
 namespace stator::model {
 
-// 64 bits of the partition key, in the order in which the service scans: the head of MD5("Outliers" + key bytes), with
-// numbers in base-100 form (observed by others; see docs/decisions). It can never change under stored data.
+// 64 bits of the partition key, in the order in which the service scans: the head of MD5("Outliers"
+// + key bytes), with numbers in base-100 form (observed by others; see docs/decisions). It can
+// never change under stored data.
 uint64_t partition_hash(const std::vector<const Value*>& partition);
 
 // Prefixes: all items of a table; all entries of an index; everything of a table.
 std::string table_prefix(TableNumber table);
 std::string items_prefix(TableNumber table);
 std::string index_prefix(TableNumber table, IndexNumber index);
-std::string counter_key(TableNumber table, IndexNumber index, char what);  // what: 'c' items, 'b' bytes
-// The queue of items that expire, in the order of their times; what follows the time is the rest of the item's key.
+std::string counter_key(TableNumber table, IndexNumber index,
+                        char what);  // what: 'c' items, 'b' bytes
+// The queue of items that expire, in the order of their times; what follows the time is the rest of
+// the item's key.
 std::string expiry_prefix(TableNumber table);
 std::string expiry_key(TableNumber table, int64_t expiry_s, std::string_view item_key);
 int64_t expiry_in_key(std::string_view key);
@@ -36,18 +39,21 @@ std::string item_key(TableNumber table, const Value& partition, const Value* sor
 std::string item_key(const TableSchema& table, const Item& item);
 
 // Prefix of all entries of an index with these partition values.
-std::string index_partition_prefix(TableNumber table, IndexNumber index, const std::vector<const Value*>& partition);
-// Appends a sort value of an index key: ordered and self-delimiting. With `open`, without its end, so that the result is
-// a prefix of every longer string or binary.
+std::string index_partition_prefix(TableNumber table, IndexNumber index,
+                                   const std::vector<const Value*>& partition);
+// Appends a sort value of an index key: ordered and self-delimiting. With `open`, without its end,
+// so that the result is a prefix of every longer string or binary.
 void append_index_sort(std::string& key, const Value& value, bool open = false);
 // Appends the table's own key of an entry.
 void append_entry_item_key(std::string& key, const Value& partition, const Value* sort);
 
-// The key of the entry that `item` has in `index`, or nothing if it has none: an index key attribute is missing or has
-// another type than the index declares.
-std::optional<std::string> index_entry_key(const TableSchema& table, const Index& index, const Item& item);
+// The key of the entry that `item` has in `index`, or nothing if it has none: an index key
+// attribute is missing or has another type than the index declares.
+std::optional<std::string> index_entry_key(const TableSchema& table, const Index& index,
+                                           const Item& item);
 
-// Appends a sort value in the form it has at the end of an item's key (raw bytes or an ordered number).
+// Appends a sort value in the form it has at the end of an item's key (raw bytes or an ordered
+// number).
 void append_item_sort(std::string& key, const Value& value);
 
 // The hash part of an item's or index entry's key, given the length of its prefix.

@@ -41,7 +41,9 @@ int write_digits(Coefficient value, char* out) {
   return count;
 }
 
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
+bool is_digit(char c) {
+  return c >= '0' && c <= '9';
+}
 
 std::optional<Number> fail(Number::ParseError* error, Number::ParseError kind) {
   if (error != nullptr) *error = kind;
@@ -50,15 +52,19 @@ std::optional<Number> fail(Number::ParseError* error, Number::ParseError kind) {
 
 }  // namespace
 
-int Number::digits() const { return count_digits(coefficient_); }
+int Number::digits() const {
+  return count_digits(coefficient_);
+}
 
 Number Number::from_int(int64_t value) {
   const bool negative = value < 0;
-  const auto magnitude = negative ? ~static_cast<uint64_t>(value) + 1 : static_cast<uint64_t>(value);
+  const auto magnitude =
+      negative ? ~static_cast<uint64_t>(value) + 1 : static_cast<uint64_t>(value);
   return *make(negative, magnitude, 0, nullptr);
 }
 
-std::optional<Number> Number::make(bool negative, Coefficient coefficient, int exponent, ParseError* error) {
+std::optional<Number> Number::make(bool negative, Coefficient coefficient, int exponent,
+                                   ParseError* error) {
   Number number;
   if (coefficient == 0) return number;
   while (coefficient % 10 == 0) {
@@ -81,9 +87,9 @@ std::optional<Number> Number::parse(std::string_view text, ParseError* error) {
   bool negative = false;
   if (at < text.size() && (text[at] == '-' || text[at] == '+')) negative = text[at++] == '-';
   Coefficient coefficient = 0;
-  int kept = 0;             // significant digits in coefficient
-  int64_t exponent = 0;     // of the coefficient
-  int64_t zeros = 0;        // zeros after the last digit kept, not yet multiplied in
+  int kept = 0;          // significant digits in coefficient
+  int64_t exponent = 0;  // of the coefficient
+  int64_t zeros = 0;     // zeros after the last digit kept, not yet multiplied in
   bool any = false;
   bool too_many = false;
   bool fraction = false;
@@ -98,14 +104,18 @@ std::optional<Number> Number::parse(std::string_view text, ParseError* error) {
     any = true;
     if (fraction) --exponent;
     if (c == '0') {
-      if (kept > 0) ++zeros; else if (!fraction) continue;
+      if (kept > 0)
+        ++zeros;
+      else if (!fraction)
+        continue;
       continue;
     }
     const int64_t grow = kept == 0 ? 1 : zeros + 1;
     if (kept + grow > kMaxDigits) {
       too_many = true;
     } else {
-      coefficient = coefficient * (kept == 0 ? 1 : kPowers[static_cast<size_t>(grow)]) + static_cast<unsigned>(c - '0');
+      coefficient = coefficient * (kept == 0 ? 1 : kPowers[static_cast<size_t>(grow)]) +
+                    static_cast<unsigned>(c - '0');
     }
     kept = static_cast<int>(std::min<int64_t>(kept + grow, 1'000'000));
     zeros = 0;
@@ -115,14 +125,16 @@ std::optional<Number> Number::parse(std::string_view text, ParseError* error) {
     if (text[at] != 'e' && text[at] != 'E') return fail(error, ParseError::kNotANumber);
     ++at;
     bool negative_exponent = false;
-    if (at < text.size() && (text[at] == '-' || text[at] == '+')) negative_exponent = text[at++] == '-';
+    if (at < text.size() && (text[at] == '-' || text[at] == '+'))
+      negative_exponent = text[at++] == '-';
     if (at >= text.size()) return fail(error, ParseError::kNotANumber);
     // An exponent past 64 bits is not a number to the service; one inside is range-checked.
     unsigned __int128 given = 0;
     for (; at < text.size(); ++at) {
       if (!is_digit(text[at])) return fail(error, ParseError::kNotANumber);
       given = given * 10 + static_cast<unsigned>(text[at] - '0');
-      if (given > static_cast<unsigned __int128>(INT64_MAX)) return fail(error, ParseError::kNotANumber);
+      if (given > static_cast<unsigned __int128>(INT64_MAX))
+        return fail(error, ParseError::kNotANumber);
     }
     const auto bounded = static_cast<int64_t>(std::min<unsigned __int128>(given, 1'000'000'000));
     exponent += negative_exponent ? -bounded : bounded;
@@ -186,14 +198,16 @@ std::string Number::to_string() const {
   return out;
 }
 
-// One byte, one for two digits on each side of the point (without zeros at either end), one for a minus sign. Measured
-// on the service to the byte (paritysuite, capture of 2026-08-18); the developer guide's rule is an approximation.
+// One byte, one for two digits on each side of the point (without zeros at either end), one for a
+// minus sign. Measured on the service to the byte (paritysuite, capture of 2026-08-18); the
+// developer guide's rule is an approximation.
 size_t Number::size_bytes() const {
   if (coefficient_ == 0) return 1;
   const int count = digits();
   const int whole = exponent_ >= 0 ? count : std::max(0, count + exponent_);
   const int fraction = count - whole;
-  return 1 + static_cast<size_t>((whole + 1) / 2) + static_cast<size_t>((fraction + 1) / 2) + (negative_ ? 1 : 0);
+  return 1 + static_cast<size_t>((whole + 1) / 2) + static_cast<size_t>((fraction + 1) / 2) +
+         (negative_ ? 1 : 0);
 }
 
 Number Number::negated() const {
@@ -208,14 +222,16 @@ std::optional<Number> Number::add(const Number& a, const Number& b, ParseError* 
   const Number& high = a.exponent_ >= b.exponent_ ? a : b;
   const Number& low = a.exponent_ >= b.exponent_ ? b : a;
   const int shift = high.exponent_ - low.exponent_;
-  // Both coefficients have at most 38 digits; a shift that would pass 38 digits cannot give a result of 38 digits or
-  // fewer unless digits cancel, and they cannot cancel below the lower number's last digit.
+  // Both coefficients have at most 38 digits; a shift that would pass 38 digits cannot give a
+  // result of 38 digits or fewer unless digits cancel, and they cannot cancel below the lower
+  // number's last digit.
   if (high.digits() + shift > kMaxDigits + 1) return fail(error, ParseError::kTooManyDigits);
   if (shift > kMaxDigits) return fail(error, ParseError::kTooManyDigits);
   const Coefficient high_digits = high.coefficient_;
   // 39 digits may leave 128 bits: 10^39 > 2^128. Guard by division.
   const Coefficient scale = kPowers[static_cast<size_t>(shift)];
-  if (high_digits > (~static_cast<Coefficient>(0)) / scale) return fail(error, ParseError::kTooManyDigits);
+  if (high_digits > (~static_cast<Coefficient>(0)) / scale)
+    return fail(error, ParseError::kTooManyDigits);
   const Coefficient left = high_digits * scale;
   const Coefficient right = low.coefficient_;
   if (high.negative_ == low.negative_) {
@@ -252,9 +268,10 @@ std::strong_ordering Number::operator<=>(const Number& other) const {
   return negative_ ? magnitude_order(other, *this) : magnitude_order(*this, other);
 }
 
-// Zero is 0x80. A positive number is 0x80 plus a biased magnitude in one byte... the magnitude has 256 values, so two
-// bytes are used: a sign byte (0x40 negative, 0x80 zero, 0xC0 positive), the biased magnitude, then the digits in pairs
-// (each pair plus one, 1..100), ended by 0. All bytes after the sign are inverted for a negative number.
+// Zero is 0x80. A positive number is 0x80 plus a biased magnitude in one byte... the magnitude has
+// 256 values, so two bytes are used: a sign byte (0x40 negative, 0x80 zero, 0xC0 positive), the
+// biased magnitude, then the digits in pairs (each pair plus one, 1..100), ended by 0. All bytes
+// after the sign are inverted for a negative number.
 void Number::encode_ordered(std::string& out) const {
   if (coefficient_ == 0) {
     out.push_back(static_cast<char>(0x80));
@@ -304,8 +321,8 @@ Number Number::decode_ordered(std::string_view& in) {
   return number.value_or(Number());
 }
 
-// A header byte: sign (1 bit), bytes of the coefficient (7 bits); then the exponent plus 170, low byte first; then the
-// coefficient, most significant byte first. Zero is a single 0.
+// A header byte: sign (1 bit), bytes of the coefficient (7 bits); then the exponent plus 170, low
+// byte first; then the coefficient, most significant byte first. Zero is a single 0.
 void Number::encode(std::string& out) const {
   if (coefficient_ == 0) {
     out.push_back('\0');
@@ -313,7 +330,8 @@ void Number::encode(std::string& out) const {
   }
   char bytes[16];
   int used = 0;
-  for (Coefficient rest = coefficient_; rest != 0; rest >>= 8) bytes[used++] = static_cast<char>(rest & 0xFF);
+  for (Coefficient rest = coefficient_; rest != 0; rest >>= 8)
+    bytes[used++] = static_cast<char>(rest & 0xFF);
   out.push_back(static_cast<char>((negative_ ? 0x80 : 0) | used));
   const int biased = exponent_ + kExponentBias;
   out.push_back(static_cast<char>(biased & 0xFF));
@@ -321,8 +339,8 @@ void Number::encode(std::string& out) const {
   for (int i = used - 1; i >= 0; --i) out.push_back(bytes[i]);
 }
 
-// A number that is not in normal form would break comparisons, which index a table by its digits: only a damaged record
-// holds one, and it is refused here.
+// A number that is not in normal form would break comparisons, which index a table by its digits:
+// only a damaged record holds one, and it is refused here.
 Number Number::decode(std::string_view& in) {
   if (in.empty()) throw CorruptRecord("record ends before a number");
   const auto header = static_cast<unsigned char>(in[0]);
@@ -333,12 +351,16 @@ Number Number::decode(std::string_view& in) {
   const size_t used = header & 0x7F;
   if (used > sizeof(Coefficient)) throw CorruptRecord("number of too many bytes");
   if (in.size() < used + 3) throw CorruptRecord("record ends inside a number");
-  const int exponent = (static_cast<unsigned char>(in[1]) | (static_cast<unsigned char>(in[2]) << 8)) - kExponentBias;
+  const int exponent =
+      (static_cast<unsigned char>(in[1]) | (static_cast<unsigned char>(in[2]) << 8)) -
+      kExponentBias;
   Coefficient coefficient = 0;
-  for (size_t i = 0; i < used; ++i) coefficient = (coefficient << 8) | static_cast<unsigned char>(in[3 + i]);
+  for (size_t i = 0; i < used; ++i)
+    coefficient = (coefficient << 8) | static_cast<unsigned char>(in[3 + i]);
   in.remove_prefix(3 + used);
   const auto number = make((header & 0x80) != 0, coefficient, exponent, nullptr);
-  if (!number || number->is_zero() || number->exponent_ != exponent) throw CorruptRecord("number not in normal form");
+  if (!number || number->is_zero() || number->exponent_ != exponent)
+    throw CorruptRecord("number not in normal form");
   return *number;
 }
 

@@ -1,5 +1,6 @@
-// DynamoDB's number: a decimal of up to 38 significant digits between 1E-130 and 9.99...E+125, of either sign, or zero.
-// A value type; always in normal form, so equal numbers have equal representations.
+// DynamoDB's number: a decimal of up to 38 significant digits between 1E-130 and 9.99...E+125, of
+// either sign, or zero. A value type; always in normal form, so equal numbers have equal
+// representations.
 #pragma once
 
 #include <compare>
@@ -32,7 +33,8 @@ class Number {
 
   // nullopt: the result leaves the range (`error` says how) or needs more than 38 digits.
   static std::optional<Number> add(const Number& a, const Number& b, ParseError* error = nullptr);
-  static std::optional<Number> subtract(const Number& a, const Number& b, ParseError* error = nullptr);
+  static std::optional<Number> subtract(const Number& a, const Number& b,
+                                        ParseError* error = nullptr);
   Number negated() const;
 
   std::strong_ordering operator<=>(const Number& other) const;
@@ -50,7 +52,8 @@ class Number {
 
  private:
   using Coefficient = unsigned __int128;
-  static std::optional<Number> make(bool negative, Coefficient coefficient, int exponent, ParseError* error);
+  static std::optional<Number> make(bool negative, Coefficient coefficient, int exponent,
+                                    ParseError* error);
   int digits() const;
 
   // value = (-1)^negative * coefficient * 10^exponent; the coefficient has no trailing zero digit.

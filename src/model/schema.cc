@@ -6,14 +6,19 @@ namespace stator::model {
 
 Type value_type(KeyType type) {
   switch (type) {
-    case KeyType::kString: return Type::kString;
-    case KeyType::kNumber: return Type::kNumber;
-    case KeyType::kBinary: return Type::kBinary;
+    case KeyType::kString:
+      return Type::kString;
+    case KeyType::kNumber:
+      return Type::kNumber;
+    case KeyType::kBinary:
+      return Type::kBinary;
   }
   return Type::kString;
 }
 
-std::string_view key_type_name(KeyType type) { return type_name(value_type(type)); }
+std::string_view key_type_name(KeyType type) {
+  return type_name(value_type(type));
+}
 
 std::optional<size_t> KeySchema::position(std::string_view name) const {
   for (size_t i = 0; i < size(); ++i) {
@@ -38,7 +43,8 @@ const Index* TableSchema::find_index(std::string_view wanted) const {
 }
 
 bool TableSchema::is_building() const {
-  return std::any_of(indexes.begin(), indexes.end(), [](const Index& index) { return index.building; });
+  return std::any_of(indexes.begin(), indexes.end(),
+                     [](const Index& index) { return index.building; });
 }
 
 bool TableSchema::has_local_index() const {

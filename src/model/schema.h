@@ -1,5 +1,5 @@
-// What a table is made of, as far as items are concerned: keys, indexes, projections. Immutable once built; requests
-// share one by pointer.
+// What a table is made of, as far as items are concerned: keys, indexes, projections. Immutable
+// once built; requests share one by pointer.
 #pragma once
 
 #include <cstdint>
@@ -26,7 +26,8 @@ struct KeyAttribute {
   KeyType type = KeyType::kString;
 };
 
-// The key of a table (one partition attribute, at most one sort attribute) or of an index (up to four of each).
+// The key of a table (one partition attribute, at most one sort attribute) or of an index (up to
+// four of each).
 struct KeySchema {
   std::vector<KeyAttribute> partition;
   std::vector<KeyAttribute> sort;
@@ -46,7 +47,8 @@ struct Index {
   KeySchema key;
   ProjectionType projection = ProjectionType::kAll;
   std::vector<std::string> included;  // with kInclude: the non-key attributes, as given
-  // Sorted names of everything an entry holds: table key, index key and included attributes. Empty with kAll.
+  // Sorted names of everything an entry holds: table key, index key and included attributes. Empty
+  // with kAll.
   std::vector<std::string> projected;
   // Its entries are still being made from the items of the table. Nobody reads it yet.
   bool building = false;

@@ -6,16 +6,26 @@ namespace stator::model {
 
 std::string_view type_name(Type type) {
   switch (type) {
-    case Type::kString: return "S";
-    case Type::kNumber: return "N";
-    case Type::kBinary: return "B";
-    case Type::kBool: return "BOOL";
-    case Type::kNull: return "NULL";
-    case Type::kMap: return "M";
-    case Type::kList: return "L";
-    case Type::kStringSet: return "SS";
-    case Type::kNumberSet: return "NS";
-    case Type::kBinarySet: return "BS";
+    case Type::kString:
+      return "S";
+    case Type::kNumber:
+      return "N";
+    case Type::kBinary:
+      return "B";
+    case Type::kBool:
+      return "BOOL";
+    case Type::kNull:
+      return "NULL";
+    case Type::kMap:
+      return "M";
+    case Type::kList:
+      return "L";
+    case Type::kStringSet:
+      return "SS";
+    case Type::kNumberSet:
+      return "NS";
+    case Type::kBinarySet:
+      return "BS";
   }
   return "";
 }
@@ -27,13 +37,27 @@ Map& Map::operator=(const Map&) = default;
 Map& Map::operator=(Map&&) noexcept = default;
 Map::~Map() = default;
 
-size_t Map::size() const { return attributes_.size(); }
-void Map::reserve(size_t count) { attributes_.reserve(count); }
-const Attribute* Map::begin() const { return attributes_.data(); }
-const Attribute* Map::end() const { return attributes_.data() + attributes_.size(); }
-Attribute* Map::begin() { return attributes_.data(); }
-Attribute* Map::end() { return attributes_.data() + attributes_.size(); }
-bool Map::operator==(const Map& other) const { return attributes_ == other.attributes_; }
+size_t Map::size() const {
+  return attributes_.size();
+}
+void Map::reserve(size_t count) {
+  attributes_.reserve(count);
+}
+const Attribute* Map::begin() const {
+  return attributes_.data();
+}
+const Attribute* Map::end() const {
+  return attributes_.data() + attributes_.size();
+}
+Attribute* Map::begin() {
+  return attributes_.data();
+}
+Attribute* Map::end() {
+  return attributes_.data() + attributes_.size();
+}
+bool Map::operator==(const Map& other) const {
+  return attributes_ == other.attributes_;
+}
 
 namespace {
 template <typename Vector>
@@ -88,24 +112,34 @@ Value Value::binary_set(std::vector<std::string> members) {
   return Value(Data(BinarySet{std::move(members)}));
 }
 
-Type Value::type() const { return static_cast<Type>(data_.index()); }
+Type Value::type() const {
+  return static_cast<Type>(data_.index());
+}
 
 std::strong_ordering compare_scalars(const Value& a, const Value& b) {
   switch (a.type()) {
-    case Type::kString: return a.as_string().compare(b.as_string()) <=> 0;
-    case Type::kBinary: return a.as_binary().compare(b.as_binary()) <=> 0;
-    case Type::kNumber: return a.as_number() <=> b.as_number();
-    default: return std::strong_ordering::equal;
+    case Type::kString:
+      return a.as_string().compare(b.as_string()) <=> 0;
+    case Type::kBinary:
+      return a.as_binary().compare(b.as_binary()) <=> 0;
+    case Type::kNumber:
+      return a.as_number() <=> b.as_number();
+    default:
+      return std::strong_ordering::equal;
   }
 }
 
 size_t size_bytes(const Value& value) {
   switch (value.type()) {
-    case Type::kString: return value.as_string().size();
-    case Type::kNumber: return value.as_number().size_bytes();
-    case Type::kBinary: return value.as_binary().size();
+    case Type::kString:
+      return value.as_string().size();
+    case Type::kNumber:
+      return value.as_number().size_bytes();
+    case Type::kBinary:
+      return value.as_binary().size();
     case Type::kBool:
-    case Type::kNull: return 1;
+    case Type::kNull:
+      return 1;
     case Type::kMap: {
       size_t total = 3;
       for (const Attribute& attribute : value.as_map()) {
@@ -139,7 +173,8 @@ size_t size_bytes(const Value& value) {
 
 size_t size_bytes(const Item& item) {
   size_t total = 0;
-  for (const Attribute& attribute : item) total += attribute.name.size() + size_bytes(attribute.value);
+  for (const Attribute& attribute : item)
+    total += attribute.name.size() + size_bytes(attribute.value);
   return total;
 }
 

@@ -97,7 +97,8 @@ class Value {
   };
 
  private:
-  using Data = std::variant<String, Number, Binary, bool, Null, Map, List, StringSet, NumberSet, BinarySet>;
+  using Data =
+      std::variant<String, Number, Binary, bool, Null, Map, List, StringSet, NumberSet, BinarySet>;
 
  public:
   Value() : data_(Null{}) {}
@@ -126,9 +127,13 @@ class Value {
   Map& as_map() { return std::get<Map>(data_); }
   const List& as_list() const { return std::get<List>(data_); }
   List& as_list() { return std::get<List>(data_); }
-  const std::vector<std::string>& as_string_set() const { return std::get<StringSet>(data_).members; }
+  const std::vector<std::string>& as_string_set() const {
+    return std::get<StringSet>(data_).members;
+  }
   const std::vector<Number>& as_number_set() const { return std::get<NumberSet>(data_).members; }
-  const std::vector<std::string>& as_binary_set() const { return std::get<BinarySet>(data_).members; }
+  const std::vector<std::string>& as_binary_set() const {
+    return std::get<BinarySet>(data_).members;
+  }
 
   // Equal type and content; sets without regard to order, numbers by value.
   bool operator==(const Value& other) const = default;
@@ -144,7 +149,8 @@ struct Attribute {
   bool operator==(const Attribute&) const = default;
 };
 
-// Order of two values of the same scalar type (string and binary by bytes, numbers by value). Undefined for others.
+// Order of two values of the same scalar type (string and binary by bytes, numbers by value).
+// Undefined for others.
 std::strong_ordering compare_scalars(const Value& a, const Value& b);
 
 // Sizes by DynamoDB's rules: of a value, of an attribute with its name, of a whole item.

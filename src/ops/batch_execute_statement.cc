@@ -35,7 +35,8 @@ std::string error_code(const std::string& type) {
   return code;
 }
 
-// Runs `step` unless the member has failed before. What no member can do anything about ends the whole request.
+// Runs `step` unless the member has failed before. What no member can do anything about ends the
+// whole request.
 template <typename Step>
 void attempt(BatchMember& member, Step step) {
   if (member.error) return;
@@ -63,7 +64,8 @@ void check_read(const Context& context, const partiql::Select& select, BatchMemb
   member.key = single_read_key(select, *table->schema, "BatchExecuteStatement");
   for (size_t i = 0; i < key.size(); ++i) {
     if (member.key.find(key.at(i).name)->type() == model::value_type(key.at(i).type)) continue;
-    invalid("Key attribute's data type should match its data type in table's schema: Key " + key.at(i).name);
+    invalid("Key attribute's data type should match its data type in table's schema: Key " +
+            key.at(i).name);
   }
   check_key_values(key, member.key);
   member.table = std::move(table);
@@ -80,8 +82,9 @@ void check_against_table(const Context& context, BatchMember& member) {
 
 void check_not_mixed(const std::vector<BatchMember>& members) {
   const auto any = [&](bool read) {
-    return std::any_of(members.begin(), members.end(),
-                       [read](const BatchMember& member) { return member.plan && is_read(*member.plan) == read; });
+    return std::any_of(members.begin(), members.end(), [read](const BatchMember& member) {
+      return member.plan && is_read(*member.plan) == read;
+    });
   };
   if (any(true) && any(false)) {
     invalid("Read and write requests together in the same batch is not supported.");
@@ -162,7 +165,8 @@ void append_responses(json::Object& answer, const std::vector<BatchMember>& memb
 }
 
 // One entry for each table with a success. What failed after it ran counts in the total alone.
-void append_consumed(json::Object& answer, CapacityMode mode, const std::vector<BatchMember>& members) {
+void append_consumed(json::Object& answer, CapacityMode mode,
+                     const std::vector<BatchMember>& members) {
   if (mode == CapacityMode::kNone) return;
   struct Entry {
     Consumed consumed;

@@ -48,18 +48,21 @@ void check_batch_shape(const Request& request) {
   std::vector<std::string> texts;
   if (items && items->size() == 0) {
     texts.emplace_back(
-        "Value at 'RequestItems' failed to satisfy constraint: Member must have length greater than or equal to 1");
+        "Value at 'RequestItems' failed to satisfy constraint: Member must have length greater "
+        "than or equal to 1");
   }
   for (const Violation& violation : find_violations(request.body, *request.shape)) {
     if (violation.path == "requestItems" && items && items->size() == 0) continue;
     // "requestItems.<table>.member.keys" is worded by the current layer.
     constexpr std::string_view kKeys = ".member.keys";
-    const bool about_keys = violation.path.size() > kKeys.size() && violation.path.ends_with(kKeys) &&
+    const bool about_keys = violation.path.size() > kKeys.size() &&
+                            violation.path.ends_with(kKeys) &&
                             violation.text.find("Member must have length") != std::string::npos;
     if (violation.path == "requestItems" && items) {
       // The map is echoed as it was sent.
       const size_t constraint = violation.text.find("' at 'requestItems'");
-      texts.push_back("Value '" + std::string(simdjson::minify(*items)) + violation.text.substr(constraint));
+      texts.push_back("Value '" + std::string(simdjson::minify(*items)) +
+                      violation.text.substr(constraint));
       continue;
     }
     if (!about_keys) {
@@ -68,20 +71,24 @@ void check_batch_shape(const Request& request) {
     }
     const std::string table = violation.path.substr(13, violation.path.size() - 13 - kKeys.size());
     const size_t constraint = violation.text.find(" failed to satisfy constraint");
-    texts.push_back("Value at 'RequestItems." + table + ".member.Keys'" + violation.text.substr(constraint));
+    texts.push_back("Value at 'RequestItems." + table + ".member.Keys'" +
+                    violation.text.substr(constraint));
   }
   if (!texts.empty()) throw_violations(texts);
 }
 
-TableRequest read_table_request(const Request& request, std::string_view name, const json::Element& element) {
+TableRequest read_table_request(const Request& request, std::string_view name,
+                                const json::Element& element) {
   TableRequest result;
   result.given_name = std::string(name);
   result.element = element;
   RequestBindings placeholders = read_bindings(element, kWording);
-  expr::check_not_mixed({{"AttributesToGet", json::member(element, "AttributesToGet").has_value()}},
-                        {{"ProjectionExpression", json::member(element, "ProjectionExpression").has_value()}});
+  expr::check_not_mixed(
+      {{"AttributesToGet", json::member(element, "AttributesToGet").has_value()}},
+      {{"ProjectionExpression", json::member(element, "ProjectionExpression").has_value()}});
   expr::check_placeholders_allowed(
-      placeholders.bindings, {{"ProjectionExpression", json::member(element, "ProjectionExpression").has_value()}});
+      placeholders.bindings,
+      {{"ProjectionExpression", json::member(element, "ProjectionExpression").has_value()}});
   if (const auto keys = json::array_member(element, "Keys")) {
     for (const json::Element key : *keys) result.keys.push_back(read_item(key, kWording));
   }
@@ -90,7 +97,8 @@ TableRequest read_table_request(const Request& request, std::string_view name, c
   }
   placeholders.check();
   if (const auto text = json::string_member(element, "ProjectionExpression")) {
-    result.projection = expr::bind_projection(*text, placeholders.bindings, request.context.expressions);
+    result.projection =
+        expr::bind_projection(*text, placeholders.bindings, request.context.expressions);
   }
   placeholders.bindings.check_unused();
   result.consistent = json::bool_member(element, "ConsistentRead").value_or(false);
@@ -112,7 +120,8 @@ void check_duplicates(const std::vector<model::Item>& keys) {
 }
 
 // The part of a table's request that was not served, as it was asked for.
-void append_unprocessed(std::string& out, const TableRequest& table, const std::vector<size_t>& positions) {
+void append_unprocessed(std::string& out, const TableRequest& table,
+                        const std::vector<size_t>& positions) {
   json::Object object(out);
   json::Array keys(object.key("Keys"));
   for (const size_t i : positions) append_item(keys.element(), table.keys[i]);
@@ -197,7 +206,8 @@ Task<std::string> batch_get_item(Request& request) {
       answer_bytes += size;
       if (record) {
         if (table.projection) {
-          append_item(items.element(), expr::project(*table.projection, model::decode_item(encoded)));
+          append_item(items.element(),
+                      expr::project(*table.projection, model::decode_item(encoded)));
         } else {
           append_encoded_item(items.element(), encoded);
         }
@@ -207,9 +217,11 @@ Task<std::string> batch_get_item(Request& request) {
       units += cost;
     }
     items.close();
-    if (!not_served.empty()) append_unprocessed(unprocessed_keys.key(table.given_name), table, not_served);
+    if (!not_served.empty())
+      append_unprocessed(unprocessed_keys.key(table.given_name), table, not_served);
     if (mode != CapacityMode::kNone) {
-      append_capacity_value(capacities.element(), mode, {table.given_name, units, {}, table.table->schema.get()});
+      append_capacity_value(capacities.element(), mode,
+                            {table.given_name, units, {}, table.table->schema.get()});
     }
   }
   responses.close();

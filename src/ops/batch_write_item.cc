@@ -70,7 +70,8 @@ void check_batch_shape(const Request& request) {
   std::vector<std::string> enums;
   for (const Violation& violation : violations) {
     texts.push_back(violation.text);
-    if (violation.path == "returnConsumedCapacity" || violation.path == "returnItemCollectionMetrics") {
+    if (violation.path == "returnConsumedCapacity" ||
+        violation.path == "returnItemCollectionMetrics") {
       enums.push_back(violation.text);
     }
   }
@@ -81,15 +82,18 @@ store::Write read_write(const json::Element& element) {
   const auto put = json::member(element, "PutRequest");
   const auto erase = json::member(element, "DeleteRequest");
   if (put.has_value() == erase.has_value()) {
-    invalid("Supplied AttributeValue has more than one datatypes set, must contain exactly one of the supported "
-            "datatypes");
+    invalid(
+        "Supplied AttributeValue has more than one datatypes set, must contain exactly one of the "
+        "supported "
+        "datatypes");
   }
   store::Write write;
   if (put) {
     write.kind = store::Write::Kind::kPut;
     write.item = read_item(*json::member(*put, "Item"), kWording);
     write.item_size_bytes = model::size_bytes(write.item);
-    if (write.item_size_bytes > store::kMaxItemBytes) invalid("Item size has exceeded the maximum allowed size");
+    if (write.item_size_bytes > store::kMaxItemBytes)
+      invalid("Item size has exceeded the maximum allowed size");
   } else {
     write.kind = store::Write::Kind::kDelete;
     write.item = read_item(*json::member(*erase, "Key"), kWording);
@@ -145,7 +149,8 @@ Task<std::string> batch_write_item(Request& request) {
   std::vector<Task<store::WriteResult>> under_way;
   for (TableRequest& table : tables) {
     table.units.indexes.assign(table.table->schema->indexes.size(), 0);
-    for (const store::Write& write : table.writes) under_way.push_back(request.context.store.write(write));
+    for (const store::Write& write : table.writes)
+      under_way.push_back(request.context.store.write(write));
   }
   const auto results = co_await when_all(std::move(under_way));
   size_t at = 0;
@@ -171,7 +176,8 @@ Task<std::string> batch_write_item(Request& request) {
   json::Object answer(out);
   answer.key("UnprocessedItems").append(admission.unprocessed);
   if (wants_metrics) {
-    const bool any = std::any_of(tables.begin(), tables.end(), [](const auto& table) { return !table.metrics.empty(); });
+    const bool any = std::any_of(tables.begin(), tables.end(),
+                                 [](const auto& table) { return !table.metrics.empty(); });
     if (any) {
       json::Object metrics(answer.key("ItemCollectionMetrics"));
       for (const TableRequest& table : tables) {
@@ -187,8 +193,9 @@ Task<std::string> batch_write_item(Request& request) {
   if (mode != CapacityMode::kNone) {
     json::Array capacities(answer.key("ConsumedCapacity"));
     for (const TableRequest& table : tables) {
-      append_capacity_value(capacities.element(), mode,
-                            {table.given_name, table.units.table, table.units.indexes, table.table->schema.get()});
+      append_capacity_value(
+          capacities.element(), mode,
+          {table.given_name, table.units.table, table.units.indexes, table.table->schema.get()});
     }
     capacities.close();
   }

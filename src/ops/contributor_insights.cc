@@ -45,7 +45,8 @@ std::optional<std::string> index_name_of(const Request& request) {
 }
 
 // Only global indexes have insights, once they are built.
-const model::Index* find_index(const catalog::Table& table, const std::optional<std::string>& name) {
+const model::Index* find_index(const catalog::Table& table,
+                               const std::optional<std::string>& name) {
   if (!name) return nullptr;
   for (const model::Index& index : table.schema->indexes) {
     if (index.name == *name && index.global && !index.building) return &index;
@@ -83,7 +84,9 @@ struct Entry {
   const model::Index* index = nullptr;
   InsightsSettings settings;
   // Sorts like the entries.
-  std::string token() const { return table->name() + '\0' + (index != nullptr ? index->name : std::string()); }
+  std::string token() const {
+    return table->name() + '\0' + (index != nullptr ? index->name : std::string());
+  }
 };
 
 // By table, each before its indexes, which are in the order of their names.
@@ -98,7 +101,8 @@ std::vector<Entry> entries_of(const std::vector<catalog::TablePtr>& tables) {
     add(nullptr);
     std::vector<const model::Index*> indexes;
     for (const model::Index& index : table->schema->indexes) indexes.push_back(&index);
-    std::sort(indexes.begin(), indexes.end(), [](const auto* a, const auto* b) { return a->name < b->name; });
+    std::sort(indexes.begin(), indexes.end(),
+              [](const auto* a, const auto* b) { return a->name < b->name; });
     for (const model::Index* index : indexes) add(index);
   }
   return entries;
@@ -117,8 +121,8 @@ void append_keys(std::string& out, const capacity::KeyCounter& counter) {
   list.close();
 }
 
-void append_counts(std::string& out, const capacity::KeyCounter& partitions, const capacity::KeyCounter& items,
-                   bool has_sort) {
+void append_counts(std::string& out, const capacity::KeyCounter& partitions,
+                   const capacity::KeyCounter& items, bool has_sort) {
   json::Object object(out);
   append_keys(object.key("partition_keys"), partitions);
   if (has_sort) append_keys(object.key("items"), items);
@@ -132,7 +136,8 @@ Task<std::string> update_contributor_insights(Request& request) {
   check_shape(request, kCheckedHere);
   const auto index_name = index_name_of(request);
   const bool enable = json::string_member(request.body, "ContributorInsightsAction") == "ENABLE";
-  const bool throttled_only = json::string_member(request.body, "ContributorInsightsMode") == "THROTTLED_KEYS";
+  const bool throttled_only =
+      json::string_member(request.body, "ContributorInsightsMode") == "THROTTLED_KEYS";
   const auto known = existing_table(request);
   std::optional<InsightsSettings> settings;
   bool changes = false;
@@ -163,7 +168,8 @@ Task<std::string> update_contributor_insights(Request& request) {
   if (changes) {
     answer.string("ContributorInsightsStatus", enable ? "ENABLING" : "DISABLING");
   } else {
-    answer.string("ContributorInsightsStatus", settings ? status_name(context, *settings) : "DISABLED");
+    answer.string("ContributorInsightsStatus",
+                  settings ? status_name(context, *settings) : "DISABLED");
   }
   if (settings) answer.string("ContributorInsightsMode", mode_name(*settings));
   answer.close();
@@ -184,7 +190,8 @@ Task<std::string> describe_contributor_insights(Request& request) {
     answer.string("ContributorInsightsStatus", "DISABLED");
   } else {
     const InsightsSettings& settings = at->second;
-    if (settings.enabled) append_rules(answer.key("ContributorInsightsRuleList"), *table, index, settings);
+    if (settings.enabled)
+      append_rules(answer.key("ContributorInsightsRuleList"), *table, index, settings);
     answer.string("ContributorInsightsStatus", status_name(context, settings));
     append_timestamp(answer.key("LastUpdateDateTime"), settings.changed_ms);
     answer.string("ContributorInsightsMode", mode_name(settings));
@@ -203,13 +210,17 @@ Task<std::string> list_contributor_insights(Request& request) {
     tables = context.catalog.list();
   }
   std::vector<Entry> entries = entries_of(tables);
-  std::erase_if(entries, [&](const Entry& entry) { return status_name(context, entry.settings) == "DISABLED"; });
+  std::erase_if(entries, [&](const Entry& entry) {
+    return status_name(context, entry.settings) == "DISABLED";
+  });
   // The token names the entry after which the page begins. That one may be gone by now.
   auto from = entries.begin();
   if (const auto token = json::string_member(request.body, "NextToken")) {
     const auto last = decode_base64(*token);
-    if (!last || last->find('\0') == std::string::npos) invalid("The provided NextToken is invalid");
-    from = std::find_if(entries.begin(), entries.end(), [&](const Entry& entry) { return entry.token() > *last; });
+    if (!last || last->find('\0') == std::string::npos)
+      invalid("The provided NextToken is invalid");
+    from = std::find_if(entries.begin(), entries.end(),
+                        [&](const Entry& entry) { return entry.token() > *last; });
   }
   const int64_t asked = json::int_member(request.body, "MaxResults").value_or(kMostOnPage);
   const auto limit = static_cast<std::ptrdiff_t>(std::clamp<int64_t>(asked, 1, kMostOnPage));
@@ -248,11 +259,14 @@ std::string insights_report(const Context& context) {
     const model::IndexNumber number = entry.index != nullptr ? entry.index->number : 0;
     auto counts = context.store.insights().counts(*entry.table, number);
     if (!counts) counts = std::make_shared<const capacity::KeyCounts>();
-    const bool has_sort = !(entry.index != nullptr ? entry.index->key.sort : entry.table->schema->key.sort).empty();
+    const bool has_sort =
+        !(entry.index != nullptr ? entry.index->key.sort : entry.table->schema->key.sort).empty();
     if (!entry.settings.throttled_only) {
-      append_counts(one.key("accessed"), counts->accessed_partitions, counts->accessed_items, has_sort);
+      append_counts(one.key("accessed"), counts->accessed_partitions, counts->accessed_items,
+                    has_sort);
     }
-    append_counts(one.key("throttled"), counts->throttled_partitions, counts->throttled_items, has_sort);
+    append_counts(one.key("throttled"), counts->throttled_partitions, counts->throttled_items,
+                  has_sort);
     one.close();
   }
   list.close();

@@ -8,7 +8,8 @@
 namespace stator::ops {
 
 // {"insights":[{"table","index","mode","since","accessed":{"partition_keys":[{"key","count","error"}],"items"},
-// "throttled":{…}}]}: the ten most frequent keys of everything with insights. `count` is at most `error` too high.
+// "throttled":{…}}]}: the ten most frequent keys of everything with insights. `count` is at most
+// `error` too high.
 std::string insights_report(const Context& context);
 
 }  // namespace stator::ops

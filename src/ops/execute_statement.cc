@@ -11,7 +11,8 @@ Task<std::string> run_select(Request& request, const partiql::Select& select, st
   const bool consistent = json::bool_member(body, "ConsistentRead").value_or(false);
   SelectPlan plan = plan_select(request.context, select, consistent);
   SelectPosition start;
-  if (const auto token = json::string_member(body, "NextToken")) start = read_next_token(*token, digest, plan);
+  if (const auto token = json::string_member(body, "NextToken"))
+    start = read_next_token(*token, digest, plan);
   std::optional<size_t> limit;
   if (const auto given = json::int_member(body, "Limit")) limit = static_cast<size_t>(*given);
   const catalog::TablePtr table = plan.page.table;
@@ -48,7 +49,8 @@ Task<std::string> run_write(Request& request, const partiql::Plan& plan) {
     throw ApiError("DuplicateItemException", "Duplicate primary key exists in table");
   }
   if (!result.done()) {
-    const bool with_item = json::string_member(body, "ReturnValuesOnConditionCheckFailure") == "ALL_OLD";
+    const bool with_item =
+        json::string_member(body, "ReturnValuesOnConditionCheckFailure") == "ALL_OLD";
     throw_condition_failed(with_item, result.old_item);
   }
   std::string out;
@@ -56,8 +58,9 @@ Task<std::string> run_write(Request& request, const partiql::Plan& plan) {
   json::Array items(answer.key("Items"));
   if (const auto row = returned_row(plan, result)) append_item(items.element(), *row);
   items.close();
-  append_capacity(answer, capacity_mode(body),
-                  {table_name(plan), result.units.table, result.units.indexes, table->schema.get()});
+  append_capacity(
+      answer, capacity_mode(body),
+      {table_name(plan), result.units.table, result.units.indexes, table->schema.get()});
   answer.close();
   co_return out;
 }

@@ -18,7 +18,7 @@ constexpr std::string_view kKeyMismatch = "The provided key element does not mat
 struct TransactionMember {
   partiql::Plan plan;
   bool item_on_failure = false;
-  catalog::TablePtr table;  // null if there is none of that name
+  catalog::TablePtr table;   // null if there is none of that name
   TransactionAction action;  // of a write
   model::Item key;           // of a read
   std::optional<CancellationReason> reason;
@@ -28,7 +28,8 @@ std::string prefix_of(size_t position) {
   return "Validation failed in TransactStatements[" + std::to_string(position) + "]: ";
 }
 
-std::vector<TransactionMember> read_members(const Context& context, const json::ArrayElement& statements) {
+std::vector<TransactionMember> read_members(const Context& context,
+                                            const json::ArrayElement& statements) {
   std::vector<std::vector<model::Value>> parameters;
   for (const json::Element element : statements) parameters.push_back(read_parameters(element));
   std::vector<TransactionMember> members;
@@ -36,9 +37,11 @@ std::vector<TransactionMember> read_members(const Context& context, const json::
     const size_t i = members.size();
     TransactionMember member;
     with_prefix(prefix_of(i), [&] {
-      member.plan = prepare_statement(context, *json::string_member(element, "Statement"), parameters[i]);
+      member.plan =
+          prepare_statement(context, *json::string_member(element, "Statement"), parameters[i]);
     });
-    member.item_on_failure = json::string_member(element, "ReturnValuesOnConditionCheckFailure") == "ALL_OLD";
+    member.item_on_failure =
+        json::string_member(element, "ReturnValuesOnConditionCheckFailure") == "ALL_OLD";
     members.push_back(std::move(member));
   }
   return members;
@@ -48,7 +51,9 @@ void check_not_mixed(const std::vector<TransactionMember>& members) {
   const bool first = is_read(members.front().plan);
   for (const TransactionMember& member : members) {
     if (is_read(member.plan) != first) {
-      invalid("ExecuteTransaction API does not support both read and write operations in the same request.");
+      invalid(
+          "ExecuteTransaction API does not support both read and write operations in the same "
+          "request.");
     }
   }
 }
@@ -111,9 +116,11 @@ void check_keyed(const std::optional<expr::Condition>& where, TransactionMember&
   member.action.write = statement_write(member.plan, member.table, std::move(item));
 }
 
-// What the statement is refused for now that its table is known. What only its key is wrong about cancels.
+// What the statement is refused for now that its table is known. What only its key is wrong about
+// cancels.
 void check_against_table(TransactionMember& member) {
-  constexpr std::string_view kNoReturning = "RETURNING clause is not supported in ExecuteTransaction.";
+  constexpr std::string_view kNoReturning =
+      "RETURNING clause is not supported in ExecuteTransaction.";
   if (const auto* select = std::get_if<partiql::Select>(&member.plan)) {
     check_read(*select, member);
   } else if (const auto* insert = std::get_if<partiql::Insert>(&member.plan)) {
@@ -127,7 +134,8 @@ void check_against_table(TransactionMember& member) {
     check_keyed(erase->where, member);
   } else {
     const auto& exists = std::get<partiql::Exists>(member.plan);
-    if (exists.select.from.index) invalid("Reads on indices are not supported within transactions.");
+    if (exists.select.from.index)
+      invalid("Reads on indices are not supported within transactions.");
     check_keyed(exists.select.where, member);
   }
 }
@@ -196,7 +204,8 @@ Task<std::string> run_reads(Request& request, std::vector<TransactionMember> mem
     const std::string& name = select.from.table;
     auto at = std::find_if(tables.begin(), tables.end(),
                            [&](const Consumed& table) { return table.table_name == name; });
-    if (at == tables.end()) at = tables.insert(tables.end(), {name, 0, {}, members[i].table->schema.get()});
+    if (at == tables.end())
+      at = tables.insert(tables.end(), {name, 0, {}, members[i].table->schema.get()});
     const double units = 2 * capacity::read_units(size_bytes, true);
     settle_read(request.context, *members[i].table, admitted[i], units);
     at->table += units;
@@ -205,7 +214,8 @@ Task<std::string> run_reads(Request& request, std::vector<TransactionMember> mem
   const CapacityMode mode = capacity_mode(request.body);
   if (mode != CapacityMode::kNone) {
     json::Array list(answer.key("ConsumedCapacity"));
-    for (const Consumed& table : tables) append_capacity_value(list.element(), mode, table, "ReadCapacityUnits");
+    for (const Consumed& table : tables)
+      append_capacity_value(list.element(), mode, table, "ReadCapacityUnits");
     list.close();
   }
   answer.close();
@@ -228,7 +238,8 @@ Task<std::string> run_writes(Request& request, std::vector<TransactionMember> me
   }
   check_distinct_items(actions);
   std::optional<std::string> token;
-  if (const auto given = json::string_member(body, "ClientRequestToken"); given && !given->empty()) {
+  if (const auto given = json::string_member(body, "ClientRequestToken");
+      given && !given->empty()) {
     token = std::string(*given);
   }
   auto pending = run_transaction(request.context, actions, std::move(token),
@@ -256,7 +267,8 @@ Task<std::string> execute_transaction(Request& request) {
   }
   cancel_if_any(members);
   const bool reads = is_read(members.front().plan);
-  auto pending = reads ? run_reads(request, std::move(members)) : run_writes(request, std::move(members));
+  auto pending =
+      reads ? run_reads(request, std::move(members)) : run_writes(request, std::move(members));
   co_return co_await pending;
 }
 

@@ -13,7 +13,8 @@ Task<std::string> get_item(Request& request) {
   RequestBindings placeholders = read_bindings(body, kWording);
   expr::check_not_mixed({{"AttributesToGet", has("AttributesToGet")}},
                         {{"ProjectionExpression", has("ProjectionExpression")}});
-  expr::check_placeholders_allowed(placeholders.bindings, {{"ProjectionExpression", has("ProjectionExpression")}});
+  expr::check_placeholders_allowed(placeholders.bindings,
+                                   {{"ProjectionExpression", has("ProjectionExpression")}});
   model::Item key = read_item(*json::member(body, "Key"), kWording);
   std::optional<expr::Projection> projection;
   if (const auto names = json::array_member(body, "AttributesToGet")) {
@@ -30,7 +31,8 @@ Task<std::string> get_item(Request& request) {
   if (projection) expr::check_no_paths_into_keys(*projection, *table->schema);
 
   const bool consistent = json::bool_member(body, "ConsistentRead").value_or(false);
-  const AdmittedRead admitted = admit_get(request.context, *table, key, capacity::read_units(0, consistent));
+  const AdmittedRead admitted =
+      admit_get(request.context, *table, key, capacity::read_units(0, consistent));
   if (admitted.refused) throw ApiError(*admitted.refused);
 
   auto pending = request.context.store.get(table, std::move(key));
@@ -49,8 +51,9 @@ Task<std::string> get_item(Request& request) {
   }
   const double units = capacity::read_units(size, consistent);
   settle_read(request.context, *table, admitted, units);
-  append_capacity(answer, capacity_mode(body),
-                  {std::string(*json::string_member(body, "TableName")), units, {}, table->schema.get()});
+  append_capacity(
+      answer, capacity_mode(body),
+      {std::string(*json::string_member(body, "TableName")), units, {}, table->schema.get()});
   answer.close();
   co_return out;
 }

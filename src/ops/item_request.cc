@@ -11,7 +11,9 @@ constexpr int kLayerDepth = 63;  // deeper values are read by the service's olde
 constexpr size_t kMaxPartitionKeyBytes = 2048;
 constexpr size_t kMaxSortKeyBytes = 1024;
 
-size_t key_bytes(const model::Value& value) { return model::size_bytes(value); }
+size_t key_bytes(const model::Value& value) {
+  return model::size_bytes(value);
+}
 
 void append_units(std::string& out, double units, std::string_view units_member) {
   json::Object object(out);
@@ -28,7 +30,8 @@ expr::Wording check_write_shape(const Request& request, std::string_view subject
   const bool current = table_name && item && value_depth(request.body, kLayerDepth) < kLayerDepth;
   if (current && table_name->empty()) {
     invalid(std::string(kEnvelope) +
-            "Value at 'TableName' failed to satisfy constraint: Member must have length greater than or equal to 1");
+            "Value at 'TableName' failed to satisfy constraint: Member must have length greater "
+            "than or equal to 1");
   }
   const auto violations = find_violations(request.body, *request.shape);
   if (violations.empty()) return current ? expr::Wording::kCurrent : expr::Wording::kOlder;
@@ -36,11 +39,13 @@ expr::Wording check_write_shape(const Request& request, std::string_view subject
   for (const Violation& violation : violations) {
     if (current && violation.path == "returnValues") {
       texts.emplace_back(
-          "Failed to satisfy constraint: Member must satisfy enum value set: [ALL_OLD, UPDATED_OLD, ALL_NEW, "
+          "Failed to satisfy constraint: Member must satisfy enum value set: [ALL_OLD, "
+          "UPDATED_OLD, ALL_NEW, "
           "UPDATE_NEW, NONE]");
       if (request.shape->name == "UpdateItemInput") throw_violations({texts.back()});
     } else if (current && violation.path == "conditionalOperator") {
-      texts.emplace_back("Failed to satisfy constraint: Member must satisfy enum value set: [ALL, OR]");
+      texts.emplace_back(
+          "Failed to satisfy constraint: Member must satisfy enum value set: [ALL, OR]");
     } else {
       texts.push_back(violation.text);
     }
@@ -62,7 +67,8 @@ RequestBindings read_bindings(const json::Element& body, expr::Wording wording) 
     names.emplace();
     for (const auto field : *object) {
       std::string_view name;
-      if (field.value.get(name) == simdjson::SUCCESS) names->emplace_back(std::string(field.key), std::string(name));
+      if (field.value.get(name) == simdjson::SUCCESS)
+        names->emplace_back(std::string(field.key), std::string(name));
     }
   }
   if (const auto object = json::object_member(body, "ExpressionAttributeValues")) {
@@ -76,8 +82,9 @@ RequestBindings read_bindings(const json::Element& body, expr::Wording wording) 
         if (!result.bad_value) {
           result.bad_value = error;
           if (wording == expr::Wording::kOlder && error.type() == "ValidationException") {
-            result.bad_value = ApiError(error.type(), "ExpressionAttributeValues contains invalid value: " +
-                                                          error.message() + " for key " + std::string(field.key));
+            result.bad_value =
+                ApiError(error.type(), "ExpressionAttributeValues contains invalid value: " +
+                                           error.message() + " for key " + std::string(field.key));
           }
         }
       }
@@ -88,7 +95,8 @@ RequestBindings read_bindings(const json::Element& body, expr::Wording wording) 
   return result;
 }
 
-std::vector<expr::LegacyCondition> read_conditions(const json::Element& map, expr::Wording wording) {
+std::vector<expr::LegacyCondition> read_conditions(const json::Element& map,
+                                                   expr::Wording wording) {
   std::vector<expr::LegacyCondition> conditions;
   const json::ObjectElement entries = map.get_object();
   for (const auto field : entries) {
@@ -98,14 +106,16 @@ std::vector<expr::LegacyCondition> read_conditions(const json::Element& map, exp
       condition.op = expr::parse_comparison_operator(*op).value_or(expr::ComparisonOperator::kEq);
     }
     if (const auto list = json::array_member(field.value, "AttributeValueList")) {
-      for (const json::Element value : *list) condition.values.push_back(read_value(value, wording));
+      for (const json::Element value : *list)
+        condition.values.push_back(read_value(value, wording));
     }
     conditions.push_back(std::move(condition));
   }
   return conditions;
 }
 
-std::vector<expr::ExpectedAttribute> read_expected(const json::Element& map, expr::Wording wording) {
+std::vector<expr::ExpectedAttribute> read_expected(const json::Element& map,
+                                                   expr::Wording wording) {
   std::vector<expr::ExpectedAttribute> expected;
   const json::ObjectElement entries = map.get_object();
   for (const auto field : entries) {
@@ -116,16 +126,19 @@ std::vector<expr::ExpectedAttribute> read_expected(const json::Element& map, exp
     }
     if (const auto list = json::array_member(field.value, "AttributeValueList")) {
       attribute.values.emplace();
-      for (const json::Element value : *list) attribute.values->push_back(read_value(value, wording));
+      for (const json::Element value : *list)
+        attribute.values->push_back(read_value(value, wording));
     }
-    if (const auto value = json::member(field.value, "Value")) attribute.value = read_value(*value, wording);
+    if (const auto value = json::member(field.value, "Value"))
+      attribute.value = read_value(*value, wording);
     attribute.exists = json::bool_member(field.value, "Exists");
     expected.push_back(std::move(attribute));
   }
   return expected;
 }
 
-std::vector<expr::AttributeUpdate> read_attribute_updates(const json::Element& map, expr::Wording wording) {
+std::vector<expr::AttributeUpdate> read_attribute_updates(const json::Element& map,
+                                                          expr::Wording wording) {
   std::vector<expr::AttributeUpdate> updates;
   const json::ObjectElement entries = map.get_object();
   for (const auto field : entries) {
@@ -136,7 +149,8 @@ std::vector<expr::AttributeUpdate> read_attribute_updates(const json::Element& m
       if (*action == "ADD") update.action = expr::AttributeUpdate::Action::kAdd;
       if (*action == "DELETE") update.action = expr::AttributeUpdate::Action::kDelete;
     }
-    if (const auto value = json::member(field.value, "Value")) update.value = read_value(*value, wording);
+    if (const auto value = json::member(field.value, "Value"))
+      update.value = read_value(*value, wording);
     updates.push_back(std::move(update));
   }
   return updates;
@@ -165,9 +179,11 @@ void check_key_values(const model::KeySchema& key, const model::Item& item) {
     const bool empty_string = value->is(model::Type::kString) && value->as_string().empty();
     const bool empty_binary = value->is(model::Type::kBinary) && value->as_binary().empty();
     if (empty_string || empty_binary) {
-      invalid("One or more parameter values are not valid. The AttributeValue for a key attribute cannot contain an "
-              "empty " +
-              std::string(empty_string ? "string" : "binary") + " value. Key: " + attribute.name);
+      invalid(
+          "One or more parameter values are not valid. The AttributeValue for a key attribute "
+          "cannot contain an "
+          "empty " +
+          std::string(empty_string ? "string" : "binary") + " value. Key: " + attribute.name);
     }
   }
   for (size_t i = 0; i < key.size(); ++i) {
@@ -175,12 +191,16 @@ void check_key_values(const model::KeySchema& key, const model::Item& item) {
     if (value == nullptr) continue;
     const bool partition = i < key.partition.size();
     if (partition && key_bytes(*value) > kMaxPartitionKeyBytes) {
-      invalid("One or more parameter values were invalid: Size of hashkey has exceeded the maximum size limit of2048 "
-              "bytes");
+      invalid(
+          "One or more parameter values were invalid: Size of hashkey has exceeded the maximum "
+          "size limit of2048 "
+          "bytes");
     }
     if (!partition && key_bytes(*value) > kMaxSortKeyBytes) {
-      invalid("One or more parameter values were invalid: Aggregated size of all range keys has exceeded the size limit "
-              "of 1024 bytes");
+      invalid(
+          "One or more parameter values were invalid: Aggregated size of all range keys has "
+          "exceeded the size limit "
+          "of 1024 bytes");
     }
   }
 }
@@ -201,7 +221,8 @@ void check_item_keys(const model::TableSchema& table, const model::Item& item) {
     const model::KeyAttribute& attribute = table.key.at(i);
     const model::Value* value = item.find(attribute.name);
     if (value == nullptr) {
-      invalid("One or more parameter values were invalid: Missing the key " + attribute.name + " in the item");
+      invalid("One or more parameter values were invalid: Missing the key " + attribute.name +
+              " in the item");
     }
     if (value->type() != model::value_type(attribute.type)) {
       invalid("One or more parameter values were invalid: Type mismatch for key " + attribute.name +
@@ -255,8 +276,8 @@ bool wants_collection_metrics(const json::Element& body) {
   return json::string_member(body, "ReturnItemCollectionMetrics") == "SIZE";
 }
 
-void append_collection_metrics_value(std::string& out, const model::TableSchema& table, const model::Item& key,
-                                     int64_t collection_bytes) {
+void append_collection_metrics_value(std::string& out, const model::TableSchema& table,
+                                     const model::Item& key, int64_t collection_bytes) {
   const std::string& partition = table.key.partition[0].name;
   const auto gigabytes = static_cast<int64_t>(collection_bytes / (1024LL * 1024 * 1024));
   json::Object metrics(out);
@@ -285,7 +306,8 @@ void throw_condition_failed(bool with_item, const std::optional<model::Item>& it
     extra = ",\"Item\":";
     append_item(extra, *item);
   }
-  throw ApiError("ConditionalCheckFailedException", "The conditional request failed", std::move(extra));
+  throw ApiError("ConditionalCheckFailedException", "The conditional request failed",
+                 std::move(extra));
 }
 
 }  // namespace stator::ops

@@ -1,5 +1,5 @@
-// What the item operations have in common: reading the parts of a request that they share, and writing the parts of an
-// answer that they share.
+// What the item operations have in common: reading the parts of a request that they share, and
+// writing the parts of an answer that they share.
 #pragma once
 
 #include <optional>
@@ -32,8 +32,9 @@ void with_prefix(std::string_view prefix, Check check) {
   }
 }
 
-// The shape checks of PutItem, UpdateItem and DeleteItem. `subject` is "Item" or "Key". Returns the layer that words the
-// rest of the request: the current one, or the older one if a required member is absent or a value is nested very deep.
+// The shape checks of PutItem, UpdateItem and DeleteItem. `subject` is "Item" or "Key". Returns the
+// layer that words the rest of the request: the current one, or the older one if a required member
+// is absent or a value is nested very deep.
 expr::Wording check_write_shape(const Request& request, std::string_view subject);
 
 // Placeholders of a request. A value that cannot be read is reported by check(), after the names.
@@ -49,12 +50,13 @@ RequestBindings read_bindings(const json::Element& body, expr::Wording wording);
 // The legacy parameters.
 std::vector<expr::LegacyCondition> read_conditions(const json::Element& map, expr::Wording wording);
 std::vector<expr::ExpectedAttribute> read_expected(const json::Element& map, expr::Wording wording);
-std::vector<expr::AttributeUpdate> read_attribute_updates(const json::Element& map, expr::Wording wording);
+std::vector<expr::AttributeUpdate> read_attribute_updates(const json::Element& map,
+                                                          expr::Wording wording);
 std::optional<expr::ConditionalOperator> read_conditional_operator(const json::Element& body);
 std::vector<std::string> read_names(const json::ArrayElement& names);
 
-// The key of an item, as it was given, against the table: throws "The provided key element does not match the schema"
-// and what the service says about empty and too long keys.
+// The key of an item, as it was given, against the table: throws "The provided key element does not
+// match the schema" and what the service says about empty and too long keys.
 void check_key(const model::TableSchema& table, const model::Item& key);
 // The same for the keys inside a whole item, which have messages of their own.
 void check_item_keys(const model::TableSchema& table, const model::Item& item);
@@ -68,20 +70,21 @@ CapacityMode capacity_mode(const json::Element& body);
 struct Consumed {
   std::string table_name;
   double table = 0;
-  std::vector<double> indexes;           // in the schema's order
+  std::vector<double> indexes;  // in the schema's order
   const model::TableSchema* schema = nullptr;
   double unassigned = 0;  // counts in the total only: what failed members of a PartiQL batch cost
 };
 // "ConsumedCapacity" of a single-item operation, Query or Scan; nothing with kNone.
 void append_capacity(json::Object& answer, CapacityMode mode, const Consumed& consumed);
-// The value alone. With `units_member` ("WriteCapacityUnits"), that member is beside CapacityUnits, as in transactions.
+// The value alone. With `units_member` ("WriteCapacityUnits"), that member is beside CapacityUnits,
+// as in transactions.
 void append_capacity_value(std::string& out, CapacityMode mode, const Consumed& consumed,
                            std::string_view units_member = {});
 
 // "ItemCollectionMetrics", if they were asked for and the table has local indexes.
 bool wants_collection_metrics(const json::Element& body);
-void append_collection_metrics_value(std::string& out, const model::TableSchema& table, const model::Item& key,
-                                     int64_t collection_bytes);
+void append_collection_metrics_value(std::string& out, const model::TableSchema& table,
+                                     const model::Item& key, int64_t collection_bytes);
 
 // The key attributes of an item.
 model::Item key_of(const model::TableSchema& table, const model::Item& item);

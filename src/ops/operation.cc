@@ -84,7 +84,8 @@ const Operation* find_operation(std::string_view service, std::string_view name)
     return map;
   }();
   const auto [begin, end] = by_name.equal_range(name);
-  const auto at = std::find_if(begin, end, [&](const auto& entry) { return entry.second->service == service; });
+  const auto at =
+      std::find_if(begin, end, [&](const auto& entry) { return entry.second->service == service; });
   return at != end ? at->second : nullptr;
 }
 

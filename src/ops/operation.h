@@ -1,4 +1,5 @@
-// What an operation is: a name, the shape of its request, and a handler. operations() is the one table of them.
+// What an operation is: a name, the shape of its request, and a handler. operations() is the one
+// table of them.
 #pragma once
 
 #include <span>
@@ -36,7 +37,8 @@ struct Context {
   catalog::Scaling& scaling;
 };
 
-// One request. The handler's coroutine owns it for its whole life, so elements of `body` stay valid across awaits.
+// One request. The handler's coroutine owns it for its whole life, so elements of `body` stay valid
+// across awaits.
 struct Request {
   const Context& context;
   json::Document document;
@@ -65,10 +67,11 @@ std::span<const Operation> operations();
 // Throws all constraint violations of the request in one message, in the classic form.
 void check_shape(const Request& request, std::span<const std::string_view> skip = {});
 
-// The name of the table that a TableName member ("Orders" or its ARN) means. Throws for an ARN of another region or
-// account, and for names that are none.
+// The name of the table that a TableName member ("Orders" or its ARN) means. Throws for an ARN of
+// another region or account, and for names that are none.
 std::string table_name_of(const Context& context, std::string_view name_or_arn);
-// As above for the request's own TableName; then the table itself, ready for items. Throws ResourceNotFoundException.
+// As above for the request's own TableName; then the table itself, ready for items. Throws
+// ResourceNotFoundException.
 catalog::TablePtr active_table(const Context& context, std::string_view name_or_arn);
 
 // Handlers, one file each.

@@ -39,26 +39,33 @@ partiql::Plan prepare_statement(const Context& context, std::string_view text,
     const auto table = context.catalog.find(target->table);
     const model::Index* index = table ? table->schema->find_index(*target->index) : nullptr;
     if (index != nullptr && has_multi_attribute_key(*index)) {
-      invalid("PartiQL statements cannot be executed on tables with multi-attribute HASH keys or multi-attribute RANGE "
-              "keys.");
+      invalid(
+          "PartiQL statements cannot be executed on tables with multi-attribute HASH keys or "
+          "multi-attribute RANGE "
+          "keys.");
     }
   }
   return partiql::compile(statement, parameters);
 }
 
-bool is_read(const partiql::Plan& plan) { return std::holds_alternative<partiql::Select>(plan); }
+bool is_read(const partiql::Plan& plan) {
+  return std::holds_alternative<partiql::Select>(plan);
+}
 
 const std::string& table_name(const partiql::Plan& plan) {
   return std::visit(
       Overloaded{
           [](const partiql::Select& select) -> const std::string& { return select.from.table; },
-          [](const partiql::Exists& exists) -> const std::string& { return exists.select.from.table; },
+          [](const partiql::Exists& exists) -> const std::string& {
+            return exists.select.from.table;
+          },
           [](const auto& write) -> const std::string& { return write.table; },
       },
       plan);
 }
 
-store::Write statement_write(const partiql::Plan& plan, catalog::TablePtr table, partiql::ItemKey item) {
+store::Write statement_write(const partiql::Plan& plan, catalog::TablePtr table,
+                             partiql::ItemKey item) {
   store::Write write;
   write.table = std::move(table);
   if (const auto* insert = std::get_if<partiql::Insert>(&plan)) {
@@ -82,7 +89,8 @@ store::Write statement_write(const partiql::Plan& plan, catalog::TablePtr table,
     // To delete what is not there succeeds, whatever else the statement demands.
     if (write.condition) {
       std::vector<expr::Condition> either;
-      either.push_back(expr::Condition::not_exists(expr::Path(write.table->schema->key.partition[0].name)));
+      either.push_back(
+          expr::Condition::not_exists(expr::Path(write.table->schema->key.partition[0].name)));
       either.push_back(std::move(*write.condition));
       write.condition = expr::Condition::any_of(std::move(either));
     }
@@ -113,10 +121,12 @@ store::Write single_write(const Context& context, const partiql::Plan& plan) {
   return statement_write(plan, std::move(table), std::move(item));
 }
 
-std::optional<model::Item> returned_row(const partiql::Plan& plan, const store::WriteResult& result) {
+std::optional<model::Item> returned_row(const partiql::Plan& plan,
+                                        const store::WriteResult& result) {
   const auto& image = result.new_item ? result.new_item : result.old_item;
   if (!image) return std::nullopt;
-  if (const auto* erase = std::get_if<partiql::Delete>(&plan)) return erase->returning ? image : std::nullopt;
+  if (const auto* erase = std::get_if<partiql::Delete>(&plan))
+    return erase->returning ? image : std::nullopt;
   const auto* update = std::get_if<partiql::Update>(&plan);
   if (update == nullptr || !update->returning) return std::nullopt;
   if (update->returning->all) return image;

@@ -19,20 +19,24 @@ constexpr size_t kChecksumBytes = 8;
 // Documented: an IN is answered in pages of up to ten items.
 constexpr size_t kMaxRowsOfIn = 10;
 
-bool is_empty(const engine::Range& range) { return range.begin >= range.end; }
+bool is_empty(const engine::Range& range) {
+  return range.begin >= range.end;
+}
 
 const model::KeySchema& key_of_read(const model::TableSchema& table, const model::Index* index) {
   return index != nullptr ? index->key : table.key;
 }
 
 // What is left of a partition by all sort clauses of a branch.
-SelectRange branch_range(const partiql::Branch& branch, const model::TableSchema& table, const model::Index* index) {
+SelectRange branch_range(const partiql::Branch& branch, const model::TableSchema& table,
+                         const model::Index* index) {
   const model::KeySchema& key = key_of_read(table, index);
   SelectRange result;
   result.partition = *branch.partition.values[0];
   result.range = key_range(table, index, expr::match_key({branch.partition}, key));
   for (const expr::KeyClause& clause : branch.sort) {
-    const engine::Range part = key_range(table, index, expr::match_key({branch.partition, clause}, key));
+    const engine::Range part =
+        key_range(table, index, expr::match_key({branch.partition, clause}, key));
     result.range.begin = std::max(result.range.begin, part.begin);
     result.range.end = std::min(result.range.end, part.end);
     if (index == nullptr && clause.op == expr::KeyOperator::kEqual) {
@@ -48,7 +52,8 @@ SelectRange branch_range(const partiql::Branch& branch, const model::TableSchema
   return result;
 }
 
-// Lists names as the service does, which keeps them in a Java HashSet: by bucket, then in order of insertion.
+// Lists names as the service does, which keeps them in a Java HashSet: by bucket, then in order of
+// insertion.
 std::string list_as_hash_set(const std::vector<std::string>& names) {
   size_t buckets = 16;
   while (names.size() * 4 > buckets * 3) buckets *= 2;
@@ -58,8 +63,9 @@ std::string list_as_hash_set(const std::vector<std::string>& names) {
     return (hash ^ (hash >> 16)) & (buckets - 1);
   };
   std::vector<std::string> sorted = names;
-  std::stable_sort(sorted.begin(), sorted.end(),
-                   [&](const std::string& a, const std::string& b) { return bucket_of(a) < bucket_of(b); });
+  std::stable_sort(sorted.begin(), sorted.end(), [&](const std::string& a, const std::string& b) {
+    return bucket_of(a) < bucket_of(b);
+  });
   std::string text;
   for (const std::string& name : sorted) text += (text.empty() ? "" : ", ") + name;
   return text;
@@ -86,7 +92,8 @@ void check_filter_projection(const partiql::ReadKeys& keys, const model::Index& 
           " does not project one or more filter attributes: [" + list_as_hash_set(missing) + "]");
 }
 
-// Columns that the index does not hold: read from the table for a local index, refused for a global one.
+// Columns that the index does not hold: read from the table for a local index, refused for a global
+// one.
 void apply_projection(const std::vector<partiql::Column>& columns, PageRequest& page) {
   const model::Index& index = *page.index;
   std::vector<std::string> missing;
@@ -100,8 +107,8 @@ void apply_projection(const std::vector<partiql::Column>& columns, PageRequest& 
   }
   std::string list;
   for (const std::string& name : missing) list += (list.empty() ? "" : ", ") + name;
-  invalid("One or more parameter values were invalid: Global secondary index " + index.name + " does not project [" +
-          list + "]");
+  invalid("One or more parameter values were invalid: Global secondary index " + index.name +
+          " does not project [" + list + "]");
 }
 
 std::string checksum(std::string_view payload) {
@@ -109,12 +116,14 @@ std::string checksum(std::string_view payload) {
   return {reinterpret_cast<const char*>(digest.data()), kChecksumBytes};
 }
 
-[[noreturn]] void invalid_token() { invalid("Invalid NextToken"); }
+[[noreturn]] void invalid_token() {
+  invalid("Invalid NextToken");
+}
 
 }  // namespace
 
-std::vector<SelectRange> select_ranges(const partiql::ReadKeys& keys, const model::TableSchema& table,
-                                       const model::Index* index) {
+std::vector<SelectRange> select_ranges(const partiql::ReadKeys& keys,
+                                       const model::TableSchema& table, const model::Index* index) {
   std::vector<SelectRange> ranges;
   bool union_of_branches = false;
   for (const partiql::Branch& branch : keys.branches) {
@@ -134,7 +143,8 @@ std::vector<SelectRange> select_ranges(const partiql::ReadKeys& keys, const mode
       merged.push_back(std::move(range));
       continue;
     }
-    if (!union_of_branches) invalid("Overlapping conditions with range keys are not supported in where clause");
+    if (!union_of_branches)
+      invalid("Overlapping conditions with range keys are not supported in where clause");
     SelectRange& last = merged.back();
     if (range.range.end > last.range.end) {
       last.range.end = std::move(range.range.end);
@@ -168,8 +178,9 @@ SelectPlan plan_select(const Context& context, const partiql::Select& select, bo
   const partiql::ReadKeys keys = partiql::plan_read(select.where, key);
   const partiql::ReadOrder order = partiql::plan_order(select.order, keys, key);
   if (keys.scan) {
-    const std::string prefix = page.index != nullptr ? model::index_prefix(table.number, page.index->number)
-                                                     : model::items_prefix(table.number);
+    const std::string prefix = page.index != nullptr
+                                   ? model::index_prefix(table.number, page.index->number)
+                                   : model::items_prefix(table.number);
     SelectRange everything;
     everything.range = {prefix, prefix_end(prefix)};
     plan.ranges.push_back(std::move(everything));
@@ -180,11 +191,14 @@ SelectPlan plan_select(const Context& context, const partiql::Select& select, bo
   if (keys.from_in) plan.max_rows = kMaxRowsOfIn;
   if (order.sort_descending) page.plan.direction = engine::Direction::kBackward;
   if (order.sort_descending || order.partitions_descending) {
-    std::stable_sort(plan.ranges.begin(), plan.ranges.end(), [&](const SelectRange& a, const SelectRange& b) {
-      const auto by_partition = model::compare_scalars(a.partition, b.partition);
-      if (by_partition != 0) return order.partitions_descending ? by_partition > 0 : by_partition < 0;
-      return order.sort_descending ? a.range.begin > b.range.begin : a.range.begin < b.range.begin;
-    });
+    std::stable_sort(plan.ranges.begin(), plan.ranges.end(),
+                     [&](const SelectRange& a, const SelectRange& b) {
+                       const auto by_partition = model::compare_scalars(a.partition, b.partition);
+                       if (by_partition != 0)
+                         return order.partitions_descending ? by_partition > 0 : by_partition < 0;
+                       return order.sort_descending ? a.range.begin > b.range.begin
+                                                    : a.range.begin < b.range.begin;
+                     });
   }
   return plan;
 }
@@ -205,7 +219,8 @@ Task<SelectPage> read_select(const Context& context, SelectPlan plan, std::optio
     request.plan.range = range.range;
     // One item is got, not searched for, and there is no more of it.
     if (!range.item) request.plan.limit = rows_left;
-    if (i == start.range && start.after) begin_after(request.plan, start_row(request, *start.after));
+    if (i == start.range && start.after)
+      begin_after(request.plan, start_row(request, *start.after));
     auto pending = read_page(context, std::move(request));
     Page page = co_await pending;
     if (!result.items.empty() && !page.items.empty()) result.items.push_back(',');
@@ -225,7 +240,8 @@ Task<SelectPage> read_select(const Context& context, SelectPlan plan, std::optio
   co_return result;
 }
 
-std::string request_digest(std::string_view statement, const std::vector<model::Value>& parameters) {
+std::string request_digest(std::string_view statement,
+                           const std::vector<model::Value>& parameters) {
   std::string encoded;
   for (const model::Value& value : parameters) model::encode_value(value, encoded);
   std::string length;
@@ -244,7 +260,8 @@ std::string write_next_token(const SelectPosition& position, const std::string& 
   return token;
 }
 
-SelectPosition read_next_token(std::string_view token, const std::string& digest, const SelectPlan& plan) {
+SelectPosition read_next_token(std::string_view token, const std::string& digest,
+                               const SelectPlan& plan) {
   const auto bytes = decode_base64(token);
   if (!bytes || bytes->size() <= kChecksumBytes) invalid_token();
   std::string_view payload = *bytes;

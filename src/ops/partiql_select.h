@@ -1,5 +1,5 @@
-// How a SELECT of ExecuteStatement reads: as one scan, or as a read for each range of keys that its WHERE clause names,
-// one after the other, a page at a time.
+// How a SELECT of ExecuteStatement reads: as one scan, or as a read for each range of keys that its
+// WHERE clause names, one after the other, a page at a time.
 #pragma once
 
 #include <optional>
@@ -20,10 +20,10 @@ struct SelectRange {
   std::optional<model::Item> item;  // the key, if the range is one item of a table
 };
 
-// The ranges of the branches, by partition key and within it by sort key; no two have a row in common. Throws
-// "Overlapping conditions with range keys are not supported in where clause".
-std::vector<SelectRange> select_ranges(const partiql::ReadKeys& keys, const model::TableSchema& table,
-                                       const model::Index* index);
+// The ranges of the branches, by partition key and within it by sort key; no two have a row in
+// common. Throws "Overlapping conditions with range keys are not supported in where clause".
+std::vector<SelectRange> select_ranges(const partiql::ReadKeys& keys,
+                                       const model::TableSchema& table, const model::Index* index);
 
 // A SELECT against its table, ready to read. Does not point into the statement.
 struct SelectPlan {
@@ -52,11 +52,12 @@ struct SelectPage {
 Task<SelectPage> read_select(const Context& context, SelectPlan plan, std::optional<size_t> limit,
                              SelectPosition start);
 
-// NextToken: a position, bound to the statement and its parameters. Nothing is kept for it here, and a forged one
-// reaches no row that the statement does not.
+// NextToken: a position, bound to the statement and its parameters. Nothing is kept for it here,
+// and a forged one reaches no row that the statement does not.
 std::string write_next_token(const SelectPosition& position, const std::string& request_digest);
 // Throws "Invalid NextToken" and "NextToken does not match request".
-SelectPosition read_next_token(std::string_view token, const std::string& request_digest, const SelectPlan& plan);
+SelectPosition read_next_token(std::string_view token, const std::string& request_digest,
+                               const SelectPlan& plan);
 std::string request_digest(std::string_view statement, const std::vector<model::Value>& parameters);
 
 }  // namespace stator::ops

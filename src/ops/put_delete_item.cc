@@ -13,38 +13,44 @@ bool read_return_old(const json::Element& body) {
   return true;
 }
 
-// Everything that PutItem and DeleteItem share after the item or key was read: the condition in either language.
-void read_condition(const Request& request, RequestBindings& placeholders, expr::Wording wording, store::Write& write) {
+// Everything that PutItem and DeleteItem share after the item or key was read: the condition in
+// either language.
+void read_condition(const Request& request, RequestBindings& placeholders, expr::Wording wording,
+                    store::Write& write) {
   const json::Element& body = request.body;
   const auto conditional = read_conditional_operator(body);
   if (const auto expected = json::member(body, "Expected")) {
     auto attributes = read_expected(*expected, wording);
     expr::check_conditional_operator(conditional, attributes.size());
-    if (!attributes.empty()) write.condition = expr::expected_condition(std::move(attributes), conditional);
+    if (!attributes.empty())
+      write.condition = expr::expected_condition(std::move(attributes), conditional);
   } else {
     expr::check_conditional_operator(conditional, 0);
   }
   placeholders.check();
   if (const auto text = json::string_member(body, "ConditionExpression")) {
-    write.condition = expr::bind_condition(*text, expr::ExpressionKind::kCondition, placeholders.bindings,
-                                           request.context.expressions);
+    write.condition = expr::bind_condition(*text, expr::ExpressionKind::kCondition,
+                                           placeholders.bindings, request.context.expressions);
   }
   placeholders.bindings.check_unused();
 }
 
 void check_parameters(const json::Element& body, const RequestBindings& placeholders) {
-  expr::check_not_mixed({{"Expected", json::member(body, "Expected").has_value()},
-                         {"ConditionalOperator", json::member(body, "ConditionalOperator").has_value()}},
-                        {{"ConditionExpression", json::member(body, "ConditionExpression").has_value()}});
-  expr::check_placeholders_allowed(placeholders.bindings,
-                                   {{"ConditionExpression", json::member(body, "ConditionExpression").has_value()}});
+  expr::check_not_mixed(
+      {{"Expected", json::member(body, "Expected").has_value()},
+       {"ConditionalOperator", json::member(body, "ConditionalOperator").has_value()}},
+      {{"ConditionExpression", json::member(body, "ConditionExpression").has_value()}});
+  expr::check_placeholders_allowed(
+      placeholders.bindings,
+      {{"ConditionExpression", json::member(body, "ConditionExpression").has_value()}});
 }
 
 Task<std::string> run(Request& request, store::Write write, bool return_old) {
   const json::Element& body = request.body;
   const auto table = write.table;
   const model::Item key = key_of(*table->schema, write.item);
-  const bool item_on_failure = json::string_member(body, "ReturnValuesOnConditionCheckFailure") == "ALL_OLD";
+  const bool item_on_failure =
+      json::string_member(body, "ReturnValuesOnConditionCheckFailure") == "ALL_OLD";
   write.want_old = return_old;
   auto pending = write_item(request.context, std::move(write));
   const store::WriteResult result = co_await pending;
@@ -54,10 +60,11 @@ Task<std::string> run(Request& request, store::Write write, bool return_old) {
   json::Object answer(out);
   if (return_old && result.old_item) append_item(answer.key("Attributes"), *result.old_item);
   append_capacity(answer, capacity_mode(body),
-                  {std::string(*json::string_member(body, "TableName")), result.units.table, result.units.indexes,
-                   table->schema.get()});
+                  {std::string(*json::string_member(body, "TableName")), result.units.table,
+                   result.units.indexes, table->schema.get()});
   if (wants_collection_metrics(body) && table->schema->has_local_index()) {
-    append_collection_metrics_value(answer.key("ItemCollectionMetrics"), *table->schema, key, result.collection_bytes);
+    append_collection_metrics_value(answer.key("ItemCollectionMetrics"), *table->schema, key,
+                                    result.collection_bytes);
   }
   answer.close();
   co_return out;
@@ -77,7 +84,8 @@ Task<std::string> put_item(Request& request) {
     write.item = read_item(*json::member(body, "Item"), wording);
     return_old = read_return_old(body);
     write.item_size_bytes = model::size_bytes(write.item);
-    if (write.item_size_bytes > store::kMaxItemBytes) invalid("Item size has exceeded the maximum allowed size");
+    if (write.item_size_bytes > store::kMaxItemBytes)
+      invalid("Item size has exceeded the maximum allowed size");
     read_condition(request, placeholders, wording, write);
   });
   write.table = active_table(request.context, *json::string_member(body, "TableName"));

@@ -17,7 +17,8 @@ void check_query_shape(const Request& request) {
     }
     if (violation.path == "limit") {
       texts.emplace_back(
-          "Value at 'Limit' failed to satisfy constraint: Member must have value greater than or equal to 1");
+          "Value at 'Limit' failed to satisfy constraint: Member must have value greater than or "
+          "equal to 1");
       continue;
     }
     texts.push_back(violation.text);
@@ -26,17 +27,22 @@ void check_query_shape(const Request& request) {
 }
 
 // All partition and sort values of a start key must lie inside the key condition.
-void check_start_in_bounds(const PageRequest& request, const expr::KeyCondition& key, const model::Item& start) {
+void check_start_in_bounds(const PageRequest& request, const expr::KeyCondition& key,
+                           const model::Item& start) {
   const model::TableSchema& table = *request.table->schema;
   const model::KeySchema& schema = request.index != nullptr ? request.index->key : table.key;
   std::vector<const model::Value*> sort;
-  for (const model::KeyAttribute& attribute : schema.sort) sort.push_back(start.find(attribute.name));
-  if (!key.matches_sort(sort)) invalid("The provided starting key does not match the range key predicate");
+  for (const model::KeyAttribute& attribute : schema.sort)
+    sort.push_back(start.find(attribute.name));
+  if (!key.matches_sort(sort))
+    invalid("The provided starting key does not match the range key predicate");
   const bool has_sort_condition = !key.sort_equal.empty() || key.range.has_value();
   for (size_t i = 0; i < schema.partition.size(); ++i) {
     if (*start.find(schema.partition[i].name) == key.partition[i]) continue;
-    invalid(has_sort_condition ? "The query can return at most one row and cannot be restarted"
-                               : "The provided starting key is outside query boundaries based on provided conditions");
+    invalid(
+        has_sort_condition
+            ? "The query can return at most one row and cannot be restarted"
+            : "The provided starting key is outside query boundaries based on provided conditions");
   }
 }
 
@@ -64,7 +70,8 @@ Task<std::string> query(Request& request) {
   if (const auto filter = json::member(body, "QueryFilter")) {
     auto conditions = read_conditions(*filter, kWording);
     expr::check_conditional_operator(conditional, conditions.size());
-    if (!conditions.empty()) page_request.filter = expr::filter_condition(std::move(conditions), conditional);
+    if (!conditions.empty())
+      page_request.filter = expr::filter_condition(std::move(conditions), conditional);
   } else {
     expr::check_conditional_operator(conditional, 0);
   }
@@ -78,19 +85,22 @@ Task<std::string> query(Request& request) {
   }
   placeholders.check();
   if (!has("KeyConditions") && !has("KeyConditionExpression")) {
-    invalid("Either the KeyConditions or KeyConditionExpression parameter must be specified in the request.");
+    invalid(
+        "Either the KeyConditions or KeyConditionExpression parameter must be specified in the "
+        "request.");
   }
   std::optional<expr::Condition> key_condition;
   if (const auto text = json::string_member(body, "KeyConditionExpression")) {
-    key_condition =
-        expr::bind_condition(*text, expr::ExpressionKind::kKeyCondition, placeholders.bindings, context.expressions);
+    key_condition = expr::bind_condition(*text, expr::ExpressionKind::kKeyCondition,
+                                         placeholders.bindings, context.expressions);
   }
   if (const auto text = json::string_member(body, "FilterExpression")) {
-    page_request.filter =
-        expr::bind_condition(*text, expr::ExpressionKind::kFilter, placeholders.bindings, context.expressions);
+    page_request.filter = expr::bind_condition(*text, expr::ExpressionKind::kFilter,
+                                               placeholders.bindings, context.expressions);
   }
   if (const auto text = json::string_member(body, "ProjectionExpression")) {
-    page_request.projection = expr::bind_projection(*text, placeholders.bindings, context.expressions);
+    page_request.projection =
+        expr::bind_projection(*text, placeholders.bindings, context.expressions);
   }
   placeholders.bindings.check_unused();
   if (key_condition) clauses = expr::key_clauses(*key_condition);
@@ -104,11 +114,13 @@ Task<std::string> query(Request& request) {
     invalid("Consistent reads are not supported on global secondary indexes");
   }
   if (start) check_start_key(page_request, *start, false);
-  const model::KeySchema& key_schema = page_request.index != nullptr ? page_request.index->key : table.key;
+  const model::KeySchema& key_schema =
+      page_request.index != nullptr ? page_request.index->key : table.key;
   const expr::KeyCondition key = expr::match_key(clauses, key_schema);
   store::ReadPlan& plan = page_request.plan;
   plan.range = key_range(table, page_request.index, key);
-  if (!json::bool_member(body, "ScanIndexForward").value_or(true)) plan.direction = engine::Direction::kBackward;
+  if (!json::bool_member(body, "ScanIndexForward").value_or(true))
+    plan.direction = engine::Direction::kBackward;
   if (const auto limit = json::int_member(body, "Limit")) plan.limit = static_cast<size_t>(*limit);
   if (start) {
     check_start_in_bounds(page_request, key, *start);

@@ -23,9 +23,10 @@ std::string sort_bytes(const model::Index* index, const model::Value& value, boo
   return bytes;
 }
 
-// After every row whose sort value is exactly `value`. A table's row ends with its sort value; an index entry goes on
-// with the table's key, so all entries with this prefix are meant.
-std::string after_value(const std::string& prefix, const model::Index* index, const model::Value& value) {
+// After every row whose sort value is exactly `value`. A table's row ends with its sort value; an
+// index entry goes on with the table's key, so all entries with this prefix are meant.
+std::string after_value(const std::string& prefix, const model::Index* index,
+                        const model::Value& value) {
   std::string key = prefix + sort_bytes(index, value, false);
   if (index != nullptr) return prefix_end(std::move(key));
   key.push_back('\0');
@@ -34,7 +35,8 @@ std::string after_value(const std::string& prefix, const model::Index* index, co
 
 }  // namespace
 
-engine::Range key_range(const model::TableSchema& table, const model::Index* index, const expr::KeyCondition& key) {
+engine::Range key_range(const model::TableSchema& table, const model::Index* index,
+                        const expr::KeyCondition& key) {
   std::string prefix;
   if (index != nullptr) {
     std::vector<const model::Value*> partition;
@@ -46,7 +48,8 @@ engine::Range key_range(const model::TableSchema& table, const model::Index* ind
   for (size_t i = 0; i < key.sort_equal.size(); ++i) {
     const model::Value& value = key.sort_equal[i];
     if (index == nullptr) {
-      // The one row with this key. A longer sort value has this one as a prefix, so the end is just behind it.
+      // The one row with this key. A longer sort value has this one as a prefix, so the end is just
+      // behind it.
       return {prefix + sort_bytes(index, value, false), after_value(prefix, index, value)};
     }
     prefix += sort_bytes(index, value, false);
@@ -56,27 +59,36 @@ engine::Range key_range(const model::TableSchema& table, const model::Index* ind
   const auto& values = key.range->values;
   const auto at = [&](size_t i) { return prefix + sort_bytes(index, values[i], false); };
   switch (key.range->op) {
-    case expr::KeyOperator::kLess: return {prefix, at(0)};
-    case expr::KeyOperator::kLessEqual: return {prefix, after_value(prefix, index, values[0])};
-    case expr::KeyOperator::kGreater: return {after_value(prefix, index, values[0]), end};
-    case expr::KeyOperator::kGreaterEqual: return {at(0), end};
-    case expr::KeyOperator::kBetween: return {at(0), after_value(prefix, index, values[1])};
+    case expr::KeyOperator::kLess:
+      return {prefix, at(0)};
+    case expr::KeyOperator::kLessEqual:
+      return {prefix, after_value(prefix, index, values[0])};
+    case expr::KeyOperator::kGreater:
+      return {after_value(prefix, index, values[0]), end};
+    case expr::KeyOperator::kGreaterEqual:
+      return {at(0), end};
+    case expr::KeyOperator::kBetween:
+      return {at(0), after_value(prefix, index, values[1])};
     case expr::KeyOperator::kBeginsWith: {
       std::string begin = prefix + sort_bytes(index, values[0], true);
       std::string behind = prefix_end(begin);
       return {std::move(begin), std::move(behind)};
     }
     case expr::KeyOperator::kEqual:
-    case expr::KeyOperator::kNotIndexable: break;
+    case expr::KeyOperator::kNotIndexable:
+      break;
   }
   return {prefix, end};
 }
 
-const model::Index* find_index(const model::TableSchema& table, const std::optional<std::string_view>& name) {
+const model::Index* find_index(const model::TableSchema& table,
+                               const std::optional<std::string_view>& name) {
   if (!name) return nullptr;
   const model::Index* index = table.find_index(*name);
-  if (index == nullptr) invalid("The table does not have the specified index: " + std::string(*name));
-  if (index->building) invalid("Cannot read from backfilling global secondary index: " + index->name);
+  if (index == nullptr)
+    invalid("The table does not have the specified index: " + std::string(*name));
+  if (index->building)
+    invalid("Cannot read from backfilling global secondary index: " + index->name);
   return index;
 }
 
@@ -87,11 +99,14 @@ void check_select(const json::Element& body) {
   const bool legacy = json::member(body, "AttributesToGet").has_value();
   if (*select == "SPECIFIC_ATTRIBUTES") {
     if (projects || legacy) return;
-    invalid("Must specify the AttributesToGet or ProjectionExpression when choosing to get SPECIFIC_ATTRIBUTES");
+    invalid(
+        "Must specify the AttributesToGet or ProjectionExpression when choosing to get "
+        "SPECIFIC_ATTRIBUTES");
   }
   if (projects || legacy) {
     const std::string parameter = projects ? "ProjectionExpression" : "AttributesToGet";
-    if (*select == "COUNT") invalid("Cannot specify the " + parameter + " when choosing to get only the Count");
+    if (*select == "COUNT")
+      invalid("Cannot specify the " + parameter + " when choosing to get only the Count");
     invalid("Cannot specify the " + parameter + " when choosing to get " + std::string(*select));
   }
   if (*select == "ALL_PROJECTED_ATTRIBUTES" && !json::member(body, "IndexName")) {
@@ -106,9 +121,11 @@ void apply_select(const json::Element& body, PageRequest& request) {
   if (index == nullptr || index->projects_all()) return;
   if (select == "ALL_ATTRIBUTES") {
     if (index->global) {
-      invalid("One or more parameter values were invalid: Select type ALL_ATTRIBUTES is not supported for global "
-              "secondary index " +
-              index->name + " because its projection type is not ALL");
+      invalid(
+          "One or more parameter values were invalid: Select type ALL_ATTRIBUTES is not supported "
+          "for global "
+          "secondary index " +
+          index->name + " because its projection type is not ALL");
     }
     request.plan.fetch_items = true;
     return;
@@ -116,7 +133,8 @@ void apply_select(const json::Element& body, PageRequest& request) {
   std::vector<std::string> missing;
   const auto need = [&](const std::string& attribute) {
     if (index->projects(attribute)) return;
-    if (std::find(missing.begin(), missing.end(), attribute) == missing.end()) missing.push_back(attribute);
+    if (std::find(missing.begin(), missing.end(), attribute) == missing.end())
+      missing.push_back(attribute);
   };
   if (request.projection) {
     for (const std::string& name : request.projection->top_level_names()) need(name);
@@ -128,11 +146,11 @@ void apply_select(const json::Element& body, PageRequest& request) {
   if (index->global) {
     std::string list;
     for (const std::string& name : missing) list += (list.empty() ? "" : ", ") + name;
-    invalid("One or more parameter values were invalid: Global secondary index " + index->name + " does not project [" +
-            list + "]");
+    invalid("One or more parameter values were invalid: Global secondary index " + index->name +
+            " does not project [" + list + "]");
   }
-  // A local index reads what it does not hold from the table. Without a projection of their own, answers still have
-  // only what the index projects.
+  // A local index reads what it does not hold from the table. Without a projection of their own,
+  // answers still have only what the index projects.
   request.plan.fetch_items = true;
   if (!request.projection) {
     std::vector<expr::Path> paths;
@@ -148,9 +166,12 @@ std::optional<model::Item> read_start_key(const json::Element& body, expr::Wordi
     return read_item(*element, wording);
   } catch (const ApiError& error) {
     const std::string& message = error.message();
-    const auto mentions = [&](std::string_view text) { return message.find(text) != std::string::npos; };
-    if (error.type() != "ValidationException" || mentions("contains duplicates") || mentions("number set") ||
-        mentions("numeric value") || mentions("Number ") || mentions("significant digits")) {
+    const auto mentions = [&](std::string_view text) {
+      return message.find(text) != std::string::npos;
+    };
+    if (error.type() != "ValidationException" || mentions("contains duplicates") ||
+        mentions("number set") || mentions("numeric value") || mentions("Number ") ||
+        mentions("significant digits")) {
       throw;
     }
     invalid("The provided starting key is invalid: " + message);
@@ -161,7 +182,8 @@ void check_start_key(const PageRequest& request, const model::Item& key, bool sc
   const model::TableSchema& table = *request.table->schema;
   size_t expected = table.key.size();
   bool names_match = true;
-  for (size_t i = 0; i < table.key.size(); ++i) names_match = names_match && key.contains(table.key.at(i).name);
+  for (size_t i = 0; i < table.key.size(); ++i)
+    names_match = names_match && key.contains(table.key.at(i).name);
   if (request.index != nullptr) {
     for (size_t i = 0; i < request.index->key.size(); ++i) {
       const std::string& name = request.index->key.at(i).name;
@@ -170,18 +192,22 @@ void check_start_key(const PageRequest& request, const model::Item& key, bool sc
     }
   }
   if (!names_match || key.size() != expected) {
-    invalid(scan && request.index == nullptr
-                ? "The provided starting key is invalid: The provided key element does not match the schema"
-                : "The provided starting key is invalid");
+    invalid(scan && request.index == nullptr ? "The provided starting key is invalid: The provided "
+                                               "key element does not match the schema"
+                                             : "The provided starting key is invalid");
   }
   const auto check_types = [&](const model::KeySchema& schema, std::string_view message) {
     for (size_t i = 0; i < schema.size(); ++i) {
       const model::KeyAttribute& attribute = schema.at(i);
-      if (key.find(attribute.name)->type() != model::value_type(attribute.type)) invalid(std::string(message));
+      if (key.find(attribute.name)->type() != model::value_type(attribute.type))
+        invalid(std::string(message));
     }
   };
-  if (request.index != nullptr) check_types(request.index->key, "The provided key element does not match the schema");
-  check_types(table.key, "The provided starting key is invalid: The provided key element does not match the schema");
+  if (request.index != nullptr)
+    check_types(request.index->key, "The provided key element does not match the schema");
+  check_types(
+      table.key,
+      "The provided starting key is invalid: The provided key element does not match the schema");
   check_key_values(table.key, key);
 }
 
@@ -227,7 +253,8 @@ Task<Page> read_page(const Context& context, PageRequest request) {
   store::ReadPlan plan = request.plan;
   plan.table = request.table;
   plan.index = request.index;
-  const AdmittedRead admitted = admit_page(context, plan, capacity::read_units(0, request.consistent));
+  const AdmittedRead admitted =
+      admit_page(context, plan, capacity::read_units(0, request.consistent));
   if (admitted.refused) throw ApiError(*admitted.refused);
   auto pending = context.store.read(std::move(plan), visit);
   const store::PageEnd end = co_await pending;
@@ -268,10 +295,12 @@ std::string page_answer(const Request& request, const PageRequest& page_request,
   answer.integer("Count", static_cast<int64_t>(page.count));
   answer.integer("ScannedCount", static_cast<int64_t>(page.scanned));
   if (page.last_key) append_item(answer.key("LastEvaluatedKey"), *page.last_key);
-  Consumed consumed{std::string(*json::string_member(request.body, "TableName")), page.table_units, {}, &table};
+  Consumed consumed{
+      std::string(*json::string_member(request.body, "TableName")), page.table_units, {}, &table};
   if (page_request.index != nullptr) {
     consumed.indexes.assign(table.indexes.size(), 0);
-    consumed.indexes[static_cast<size_t>(page_request.index - table.indexes.data())] = page.index_units;
+    consumed.indexes[static_cast<size_t>(page_request.index - table.indexes.data())] =
+        page.index_units;
   }
   append_capacity(answer, capacity_mode(request.body), consumed);
   answer.close();

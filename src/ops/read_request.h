@@ -1,5 +1,5 @@
-// What Query and Scan share: which attributes an answer has, where a page begins, and the page itself. PartiQL's SELECT
-// reads through the same.
+// What Query and Scan share: which attributes an answer has, where a page begins, and the page
+// itself. PartiQL's SELECT reads through the same.
 #pragma once
 
 #include <functional>
@@ -17,7 +17,8 @@ struct PageRequest {
   store::ReadPlan plan;
   std::optional<expr::Condition> filter;
   std::optional<expr::Projection> projection;
-  // Writes an item into the answer in a form of its own, in place of the projection. PartiQL names columns itself.
+  // Writes an item into the answer in a form of its own, in place of the projection. PartiQL names
+  // columns itself.
   std::function<void(std::string& out, const model::Item& item)> show;
   bool count_only = false;
   bool consistent = false;
@@ -39,16 +40,19 @@ Task<Page> read_page(const Context& context, PageRequest request);
 std::string page_answer(const Request& request, const PageRequest& page_request, const Page& page);
 
 // The index of that name. Throws what the service says.
-const model::Index* find_index(const model::TableSchema& table, const std::optional<std::string_view>& name);
+const model::Index* find_index(const model::TableSchema& table,
+                               const std::optional<std::string_view>& name);
 
-// Select, AttributesToGet and ProjectionExpression against each other and the index: sets projection, count_only and
-// whether items are fetched from the table. check_select needs no table, apply_select does.
+// Select, AttributesToGet and ProjectionExpression against each other and the index: sets
+// projection, count_only and whether items are fetched from the table. check_select needs no table,
+// apply_select does.
 void check_select(const json::Element& body);
 void apply_select(const json::Element& body, PageRequest& request);
 
 // ExclusiveStartKey as read, with the service's wording for bad values in it.
 std::optional<model::Item> read_start_key(const json::Element& body, expr::Wording wording);
-// Throws unless the key has exactly the attributes of table and index key, of their types. A Scan has words of its own.
+// Throws unless the key has exactly the attributes of table and index key, of their types. A Scan
+// has words of its own.
 void check_start_key(const PageRequest& request, const model::Item& key, bool scan = false);
 // The engine key of the row that a start key names.
 std::string start_row(const PageRequest& request, const model::Item& key);
@@ -56,6 +60,7 @@ std::string start_row(const PageRequest& request, const model::Item& key);
 void begin_after(store::ReadPlan& plan, const std::string& row);
 
 // The range of rows that a key condition selects.
-engine::Range key_range(const model::TableSchema& table, const model::Index* index, const expr::KeyCondition& key);
+engine::Range key_range(const model::TableSchema& table, const model::Index* index,
+                        const expr::KeyCondition& key);
 
 }  // namespace stator::ops

@@ -18,18 +18,21 @@ using json::Element;
 constexpr size_t kMaxPolicyBytes = 20480;
 constexpr std::string_view kNoPolicy = "NO_POLICY";
 // Actions of the other service, which the policy of a table cannot allow.
-constexpr std::array<std::string_view, 4> kStreamActions = {"describestream", "getrecords", "getsharditerator",
-                                                           "liststreams"};
+constexpr std::array<std::string_view, 4> kStreamActions = {"describestream", "getrecords",
+                                                            "getsharditerator", "liststreams"};
 
 // --- the document
 
-[[noreturn]] void invalid_policy(const std::string& why) { invalid_parameter("Invalid policy document: " + why); }
+[[noreturn]] void invalid_policy(const std::string& why) {
+  invalid_parameter("Invalid policy document: " + why);
+}
 
 // The place after the end of the text, where a parser misses what is not there.
 std::string end_position(std::string_view text) {
   const auto lines = std::count(text.begin(), text.end(), '\n');
   const size_t line_begin = text.rfind('\n');
-  const size_t column = line_begin == std::string_view::npos ? text.size() + 1 : text.size() - line_begin;
+  const size_t column =
+      line_begin == std::string_view::npos ? text.size() + 1 : text.size() - line_begin;
   return "(" + std::to_string(lines + 1) + "," + std::to_string(column) + ")";
 }
 
@@ -59,9 +62,10 @@ void check_actions(const Element& actions) {
   for (const std::string_view action : strings_of(actions)) {
     const std::string name = lower(action);
     constexpr std::string_view kVendor = "dynamodb:";
-    const bool known = name == "*" || (name.starts_with(kVendor) && name.size() > kVendor.size() &&
-                                       std::find(kStreamActions.begin(), kStreamActions.end(),
-                                                 name.substr(kVendor.size())) == kStreamActions.end());
+    const bool known =
+        name == "*" || (name.starts_with(kVendor) && name.size() > kVendor.size() &&
+                        std::find(kStreamActions.begin(), kStreamActions.end(),
+                                  name.substr(kVendor.size())) == kStreamActions.end());
     if (!known) bad.append(bad.empty() ? "\"" : ", \"").append(action).append("\"");
   }
   if (!bad.empty()) invalid_policy("The following action names are invalid: " + bad);
@@ -71,15 +75,18 @@ void check_statement(const Element& statement, std::set<std::string>& ids) {
   if (!statement.is_object()) invalid_policy("This policy contains invalid Json");
   const auto effect = json::string_member(statement, "Effect");
   if (!effect) invalid_policy("Missing required field Effect");
-  if (*effect != "Allow" && *effect != "Deny") invalid_policy("Invalid effect: " + std::string(*effect));
-  for (const auto& [name, opposite] : {std::pair{"Principal", "NotPrincipal"}, std::pair{"Action", "NotAction"},
-                                       std::pair{"Resource", "NotResource"}}) {
+  if (*effect != "Allow" && *effect != "Deny")
+    invalid_policy("Invalid effect: " + std::string(*effect));
+  for (const auto& [name, opposite] :
+       {std::pair{"Principal", "NotPrincipal"}, std::pair{"Action", "NotAction"},
+        std::pair{"Resource", "NotResource"}}) {
     if (!json::member(statement, name) && !json::member(statement, opposite)) {
       invalid_policy("Missing required field " + std::string(name));
     }
   }
   if (const auto actions = json::member(statement, "Action")) check_actions(*actions);
-  if (const auto id = json::string_member(statement, "Sid"); id && !id->empty() && !ids.emplace(*id).second) {
+  if (const auto id = json::string_member(statement, "Sid");
+      id && !id->empty() && !ids.emplace(*id).second) {
     invalid_policy("The Statement Ids in the policy are not unique");
   }
 }
@@ -145,23 +152,28 @@ PolicyResource read_resource(const Request& request) {
   rest.remove_prefix(resource.table.size());
   constexpr std::string_view kStream = "/stream/";
   if (rest.starts_with("/index/")) {
-    invalid_parameter("Invalid resource arn provided, only table or stream is accepted. Provided resource arn: " + arn);
+    invalid_parameter(
+        "Invalid resource arn provided, only table or stream is accepted. Provided resource arn: " +
+        arn);
   }
   if (rest.starts_with(kStream) && rest.size() > kStream.size()) {
     resource.stream = std::string(rest.substr(kStream.size()));
   } else if (!rest.empty()) {
     invalid_parameter("Provided Arn is not a DynamoDB resource arn: " + arn);
   }
-  if (parts[1] != "aws" || parts[3] != request.context.region) invalid_parameter("Invalid resource Arn: " + arn);
+  if (parts[1] != "aws" || parts[3] != request.context.region)
+    invalid_parameter("Invalid resource Arn: " + arn);
   if (parts[4] != request.context.account) {
-    invalid("This action is only supported by accounts that match the resource owner\u2019s account.");
+    invalid(
+        "This action is only supported by accounts that match the resource owner\u2019s account.");
   }
   return resource;
 }
 
 [[noreturn]] void throw_stream_not_found(const PolicyResource& resource) {
-  throw ApiError("ResourceNotFoundException", "Requested resource not found: Stream: " + resource.stream +
-                                                  " not found for Table: " + resource.table);
+  throw ApiError("ResourceNotFoundException",
+                 "Requested resource not found: Stream: " + resource.stream +
+                     " not found for Table: " + resource.table);
 }
 
 catalog::TablePtr find_table(const Context& context, const PolicyResource& resource) {
@@ -176,30 +188,36 @@ catalog::TablePtr find_table(const Context& context, const PolicyResource& resou
 }
 
 [[noreturn]] void throw_policy_not_found(const std::string& what) {
-  throw ApiError("PolicyNotFoundException", "Resource-based policy not found for the provided ResourceArn: " + what);
+  throw ApiError("PolicyNotFoundException",
+                 "Resource-based policy not found for the provided ResourceArn: " + what);
 }
 
-std::string revision_of(const catalog::Table& table) { return std::to_string(table.resource_policy_revision_ms); }
+std::string revision_of(const catalog::Table& table) {
+  return std::to_string(table.resource_policy_revision_ms);
+}
 
 void check_revision(const catalog::Table& table, const std::optional<std::string>& expected) {
   if (!expected) return;
   const bool has_policy = !table.resource_policy.empty();
   if (*expected == kNoPolicy) {
     if (!has_policy) return;
-    throw_policy_not_found("Requested policy update expecting none to be present for table " + table.name() +
-                           ", but a policy exists with revision id " + revision_of(table) + ".");
+    throw_policy_not_found("Requested policy update expecting none to be present for table " +
+                           table.name() + ", but a policy exists with revision id " +
+                           revision_of(table) + ".");
   }
   const std::string asked = "Requested update for policy with revision id " + *expected + ", but ";
-  if (!has_policy) throw_policy_not_found(asked + "table " + table.name() + " has no associated policy.");
+  if (!has_policy)
+    throw_policy_not_found(asked + "table " + table.name() + " has no associated policy.");
   if (*expected == revision_of(table)) return;
-  throw_policy_not_found(asked + "the policy associated to target table " + table.name() + " has revision id " +
-                         revision_of(table) + ".");
+  throw_policy_not_found(asked + "the policy associated to target table " + table.name() +
+                         " has revision id " + revision_of(table) + ".");
 }
 
 void refuse_deleting(const catalog::Table& table, int64_t now_ms) {
   if (table.state(now_ms) != catalog::TableState::kDeleting) return;
   throw ApiError("ResourceInUseException",
-                 "Attempt to change a resource which is still in use: Table is being deleted: " + table.name());
+                 "Attempt to change a resource which is still in use: Table is being deleted: " +
+                     table.name());
 }
 
 std::optional<std::string> expected_revision(const Request& request) {
@@ -225,7 +243,8 @@ int64_t next_revision(const catalog::Table& table, int64_t now_ms) {
 
 std::string read_resource_policy(std::string_view text) {
   if (text.size() > kMaxPolicyBytes) {
-    invalid_parameter("Maximum policy size of " + std::to_string(kMaxPolicyBytes) + " bytes exceeded");
+    invalid_parameter("Maximum policy size of " + std::to_string(kMaxPolicyBytes) +
+                      " bytes exceeded");
   }
   json::Document document;
   if (!document.parse(std::string(text))) invalid_policy("This policy contains invalid Json");
@@ -276,7 +295,8 @@ Task<std::string> get_resource_policy(Request& request) {
   check_shape(request);
   const PolicyResource resource = read_resource(request);
   const auto table = find_table(request.context, resource);
-  if (!resource.stream.empty() || table->resource_policy.empty()) throw_policy_not_found(resource.arn);
+  if (!resource.stream.empty() || table->resource_policy.empty())
+    throw_policy_not_found(resource.arn);
   std::string out;
   json::Object answer(out);
   answer.string("Policy", table->resource_policy);
@@ -293,8 +313,8 @@ Task<std::string> delete_resource_policy(Request& request) {
   find_table(context, resource);
   if (!resource.stream.empty()) {
     if (expected) {
-      throw_policy_not_found("Requested update for policy with revision id " + *expected + ", but table " +
-                             resource.table + " has no associated policy.");
+      throw_policy_not_found("Requested update for policy with revision id " + *expected +
+                             ", but table " + resource.table + " has no associated policy.");
     }
     co_return revision_answer({});
   }

@@ -6,8 +6,8 @@
 
 namespace stator::ops {
 
-// The policy as it is kept: without white space. Throws what the service says about a text that is too long or no
-// policy document.
+// The policy as it is kept: without white space. Throws what the service says about a text that is
+// too long or no policy document.
 std::string read_resource_policy(std::string_view text);
 
 }  // namespace stator::ops

@@ -28,13 +28,16 @@ std::string decimal(double value) {
 ScalingPolicy read_policy(const Request& request, const ScalingPlace& place) {
   const Element& body = request.body;
   const auto type = json::string_member(body, "PolicyType");
-  if (!type || *type != "TargetTrackingScaling" || json::member(body, "StepScalingPolicyConfiguration") ||
+  if (!type || *type != "TargetTrackingScaling" ||
+      json::member(body, "StepScalingPolicyConfiguration") ||
       json::member(body, "PredictiveScalingPolicyConfiguration")) {
-    invalid("Only policies of type TargetTrackingScaling are supported for service namespace dynamodb");
+    invalid(
+        "Only policies of type TargetTrackingScaling are supported for service namespace dynamodb");
   }
   const auto configuration = json::member(body, "TargetTrackingScalingPolicyConfiguration");
   if (!configuration) {
-    invalid("TargetTrackingScalingPolicyConfiguration is required for TargetTrackingScaling policies");
+    invalid(
+        "TargetTrackingScalingPolicyConfiguration is required for TargetTrackingScaling policies");
   }
   if (json::member(*configuration, "CustomizedMetricSpecification")) {
     throw ApiError("FailedResourceAccessException",
@@ -42,23 +45,30 @@ ScalingPolicy read_policy(const Request& request, const ScalingPlace& place) {
   }
   const auto metric = json::member(*configuration, "PredefinedMetricSpecification");
   if (!metric) {
-    invalid("Exactly one of PredefinedMetricSpecification and CustomizedMetricSpecification must be specified");
+    invalid(
+        "Exactly one of PredefinedMetricSpecification and CustomizedMetricSpecification must be "
+        "specified");
   }
   const std::string name(json::string_member(*metric, "PredefinedMetricType").value_or(""));
   if (name != metric_of(place.dimension)) {
-    invalid("Unsupported predefined metric type " + name + " for scalable dimension " + place.dimension);
+    invalid("Unsupported predefined metric type " + name + " for scalable dimension " +
+            place.dimension);
   }
   ScalingPolicy policy;
-  if (json::member(*configuration, "TargetValue")->get(policy.target_percent) != simdjson::SUCCESS) {
+  if (json::member(*configuration, "TargetValue")->get(policy.target_percent) !=
+      simdjson::SUCCESS) {
     invalid("TargetValue must be a number");
   }
   if (!(policy.target_percent > 0)) {
-    invalid("For target tracking scaling, target value must be between '8.51592E-109' and '1.174271E108', but was '" +
-            decimal(policy.target_percent) + "'.");
+    invalid(
+        "For target tracking scaling, target value must be between '8.51592E-109' and "
+        "'1.174271E108', but was '" +
+        decimal(policy.target_percent) + "'.");
   }
   if (policy.target_percent < kLeastPercent || policy.target_percent > kMostPercent) {
-    invalid("For predefined metric type " + name + ", target value must be between '" + decimal(kLeastPercent) +
-            "' and '" + decimal(kMostPercent) + "', but was '" + decimal(policy.target_percent) + "'.");
+    invalid("For predefined metric type " + name + ", target value must be between '" +
+            decimal(kLeastPercent) + "' and '" + decimal(kMostPercent) + "', but was '" +
+            decimal(policy.target_percent) + "'.");
   }
   policy.name = std::string(*json::string_member(body, "PolicyName"));
   policy.scale_out_cooldown_s = json::int_member(*configuration, "ScaleOutCooldown");
@@ -67,26 +77,32 @@ ScalingPolicy read_policy(const Request& request, const ScalingPlace& place) {
   return policy;
 }
 
-std::string policy_arn(const Context& context, const std::string& resource, const ScalingPolicy& policy) {
-  return "arn:aws:autoscaling:" + context.region + ":" + context.account + ":scalingPolicy:" + policy.id +
-         ":resource/dynamodb/" + resource + ":policyName/" + policy.name;
+std::string policy_arn(const Context& context, const std::string& resource,
+                       const ScalingPolicy& policy) {
+  return "arn:aws:autoscaling:" + context.region + ":" + context.account +
+         ":scalingPolicy:" + policy.id + ":resource/dynamodb/" + resource + ":policyName/" +
+         policy.name;
 }
 
-// The service lets alarms watch the metric. They are named here, for those who look for them, and nothing else.
+// The service lets alarms watch the metric. They are named here, for those who look for them, and
+// nothing else.
 void append_alarms(json::Object& object, const Context& context, const std::string& resource,
                    const ScalingPolicy& policy) {
   json::Array alarms(object.key("Alarms"));
-  for (const char* kind : {"AlarmHigh", "AlarmLow", "ProvisionedCapacityHigh", "ProvisionedCapacityLow"}) {
+  for (const char* kind :
+       {"AlarmHigh", "AlarmLow", "ProvisionedCapacityHigh", "ProvisionedCapacityLow"}) {
     const std::string name = "TargetTracking-" + resource + "-" + kind + "-" + policy.id;
     json::Object alarm(alarms.element());
     alarm.string("AlarmName", name);
-    alarm.string("AlarmARN", "arn:aws:cloudwatch:" + context.region + ":" + context.account + ":alarm:" + name);
+    alarm.string("AlarmARN",
+                 "arn:aws:cloudwatch:" + context.region + ":" + context.account + ":alarm:" + name);
     alarm.close();
   }
   alarms.close();
 }
 
-void append_configuration(std::string& out, const ScalableTarget& target, const ScalingPolicy& policy) {
+void append_configuration(std::string& out, const ScalableTarget& target,
+                          const ScalingPolicy& policy) {
   json::Object object(out);
   object.key("TargetValue").append(decimal(policy.target_percent));
   json::Object metric(object.key("PredefinedMetricSpecification"));
@@ -114,7 +130,9 @@ Task<std::string> put_scaling_policy(Request& request) {
   const std::string id = ids.uuid();
   const int64_t now_ms = context.clock.now_ms();
   const catalog::Scaling::Change change = [&](std::optional<ScalableTarget>& target) {
-    if (!target) throw ApiError("ObjectNotFoundException", "No scalable target registered for " + describe(place));
+    if (!target)
+      throw ApiError("ObjectNotFoundException",
+                     "No scalable target registered for " + describe(place));
     const auto known = find_policy(*target, policy.name);
     policy.id = known != target->policies.end() ? known->id : id;
     policy.created_ms = known != target->policies.end() ? known->created_ms : now_ms;
@@ -165,10 +183,12 @@ Task<std::string> describe_scaling_policies(Request& request) {
   }
   std::vector<std::pair<catalog::TargetPtr, const ScalingPolicy*>> found;
   std::vector<std::string> names;
-  for (const auto& target : is_dynamodb(request) ? context.scaling.targets() : std::vector<catalog::TargetPtr>()) {
+  for (const auto& target :
+       is_dynamodb(request) ? context.scaling.targets() : std::vector<catalog::TargetPtr>()) {
     if (!filter.matches(target->resource, target->dimension)) continue;
     for (const ScalingPolicy& policy : target->policies) {
-      if (!wanted.empty() && std::find(wanted.begin(), wanted.end(), policy.name) == wanted.end()) continue;
+      if (!wanted.empty() && std::find(wanted.begin(), wanted.end(), policy.name) == wanted.end())
+        continue;
       found.emplace_back(target, &policy);
       names.push_back(policy.id);
     }

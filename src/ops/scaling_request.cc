@@ -32,7 +32,9 @@ std::string text_of(const Request& request, std::string_view name) {
 
 }  // namespace
 
-bool is_dynamodb(const Request& request) { return text_of(request, "ServiceNamespace") == kNamespace; }
+bool is_dynamodb(const Request& request) {
+  return text_of(request, "ServiceNamespace") == kNamespace;
+}
 
 ScalingPlace read_scaling_place(const Request& request) {
   ScalingPlace place{text_of(request, "ResourceId"), text_of(request, "ScalableDimension")};
@@ -49,7 +51,8 @@ std::string describe(const ScalingPlace& place) {
 
 bool ScalingFilter::matches(std::string_view resource, std::string_view asked_dimension) const {
   if (!dimension.empty() && dimension != asked_dimension) return false;
-  return resources.empty() || std::find(resources.begin(), resources.end(), resource) != resources.end();
+  return resources.empty() ||
+         std::find(resources.begin(), resources.end(), resource) != resources.end();
 }
 
 ScalingFilter read_scaling_filter(const Request& request) {
@@ -57,7 +60,8 @@ ScalingFilter read_scaling_filter(const Request& request) {
   if (const auto list = json::array_member(request.body, "ResourceIds")) {
     for (const json::Element one : *list) filter.resources.emplace_back(std::string_view(one));
   }
-  if (const auto one = json::string_member(request.body, "ResourceId")) filter.resources.emplace_back(*one);
+  if (const auto one = json::string_member(request.body, "ResourceId"))
+    filter.resources.emplace_back(*one);
   filter.dimension = text_of(request, "ScalableDimension");
   if (!filter.dimension.empty() && filter.resources.empty()) {
     invalid("ResourceId must be specified if ScalableDimension is specified");
@@ -65,7 +69,8 @@ ScalingFilter read_scaling_filter(const Request& request) {
   return filter;
 }
 
-void append_scaling_place(json::Object& object, std::string_view resource, std::string_view dimension) {
+void append_scaling_place(json::Object& object, std::string_view resource,
+                          std::string_view dimension) {
   object.string("ServiceNamespace", kNamespace);
   object.string("ResourceId", resource);
   object.string("ScalableDimension", dimension);
@@ -76,11 +81,13 @@ ScalingPage read_scaling_page(const Request& request, const std::vector<std::str
   if (const auto token = json::string_member(request.body, "NextToken")) {
     const auto last = decode_base64(*token);
     const auto at = last ? std::find(names.begin(), names.end(), *last) : names.end();
-    if (at == names.end()) throw ApiError("InvalidNextTokenException", "The next token supplied is invalid");
+    if (at == names.end())
+      throw ApiError("InvalidNextTokenException", "The next token supplied is invalid");
     page.begin = static_cast<size_t>(at - names.begin()) + 1;
   }
   const int64_t asked = json::int_member(request.body, "MaxResults").value_or(kMostOnPage);
-  if (asked < 1 || asked > kMostOnPage) invalid("MaxResults must be between 1 and " + std::to_string(kMostOnPage));
+  if (asked < 1 || asked > kMostOnPage)
+    invalid("MaxResults must be between 1 and " + std::to_string(kMostOnPage));
   page.end = std::min(names.size(), page.begin + static_cast<size_t>(asked));
   if (page.end < names.size()) append_base64(page.next_token, names[page.end - 1]);
   return page;

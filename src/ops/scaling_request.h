@@ -34,7 +34,8 @@ struct ScalingFilter {
 ScalingFilter read_scaling_filter(const Request& request);
 bool is_dynamodb(const Request& request);
 
-void append_scaling_place(json::Object& object, std::string_view resource, std::string_view dimension);
+void append_scaling_place(json::Object& object, std::string_view resource,
+                          std::string_view dimension);
 
 struct ScalingPage {
   size_t begin = 0;

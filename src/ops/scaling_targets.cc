@@ -9,7 +9,8 @@ namespace {
 using catalog::ScalableTarget;
 
 std::string target_arn(const Context& context, const ScalableTarget& target) {
-  return "arn:aws:application-autoscaling:" + context.region + ":" + context.account + ":scalable-target/" + target.id;
+  return "arn:aws:application-autoscaling:" + context.region + ":" + context.account +
+         ":scalable-target/" + target.id;
 }
 
 std::string role_arn(const Context& context) {
@@ -22,7 +23,8 @@ void check_exists(const Context& context, const ScalingPlace& place) {
   ScalableTarget target;
   target.resource = place.resource;
   const auto table = context.catalog.find(target.table());
-  if (!table || table->deleted_at_ms) invalid("DynamoDB table does not exist: table/" + target.table());
+  if (!table || table->deleted_at_ms)
+    invalid("DynamoDB table does not exist: table/" + target.table());
   const std::string name = target.index();
   if (name.empty()) return;
   for (const model::Index& index : table->schema->indexes) {
@@ -31,7 +33,9 @@ void check_exists(const Context& context, const ScalingPlace& place) {
   invalid("DynamoDB index does not exist: " + place.resource);
 }
 
-std::string no_target(const ScalingPlace& place) { return "No scalable target found for " + describe(place); }
+std::string no_target(const ScalingPlace& place) {
+  return "No scalable target found for " + describe(place);
+}
 
 }  // namespace
 
@@ -46,8 +50,9 @@ Task<std::string> register_scalable_target(Request& request) {
   check_exists(context, place);
   if (!context.scaling.find(place.resource, place.dimension) &&
       context.scaling.targets().size() >= catalog::Scaling::kMaxTargets) {
-    throw ApiError("LimitExceededException", "The limit of " + std::to_string(catalog::Scaling::kMaxTargets) +
-                                                 " scalable targets for service namespace dynamodb was reached");
+    throw ApiError("LimitExceededException",
+                   "The limit of " + std::to_string(catalog::Scaling::kMaxTargets) +
+                       " scalable targets for service namespace dynamodb was reached");
   }
   RandomIds ids;
   std::string id = "0" + ids.uuid();
@@ -55,7 +60,8 @@ Task<std::string> register_scalable_target(Request& request) {
   const int64_t now_ms = context.clock.now_ms();
   const catalog::Scaling::Change change = [&](std::optional<ScalableTarget>& target) {
     if (!target) {
-      if (!min || !max) invalid("MinCapacity and MaxCapacity are required to register a new scalable target");
+      if (!min || !max)
+        invalid("MinCapacity and MaxCapacity are required to register a new scalable target");
       target.emplace();
       target->resource = place.resource;
       target->dimension = place.dimension;
@@ -101,7 +107,9 @@ Task<std::string> describe_scalable_targets(Request& request) {
   const ScalingFilter filter = read_scaling_filter(request);
   std::vector<catalog::TargetPtr> targets;
   if (is_dynamodb(request)) targets = context.scaling.targets();
-  std::erase_if(targets, [&](const auto& target) { return !filter.matches(target->resource, target->dimension); });
+  std::erase_if(targets, [&](const auto& target) {
+    return !filter.matches(target->resource, target->dimension);
+  });
   std::vector<std::string> names;
   for (const auto& target : targets) names.push_back(target->resource + '\0' + target->dimension);
   const ScalingPage page = read_scaling_page(request, names);
@@ -135,7 +143,8 @@ Task<std::string> describe_scaling_activities(Request& request) {
   const ScalingFilter filter = read_scaling_filter(request);
   std::vector<catalog::ScalingActivity> activities;
   if (is_dynamodb(request)) activities = request.context.scaling.activities();
-  std::erase_if(activities, [&](const auto& one) { return !filter.matches(one.resource, one.dimension); });
+  std::erase_if(activities,
+                [&](const auto& one) { return !filter.matches(one.resource, one.dimension); });
   std::vector<std::string> names;
   for (const auto& activity : activities) names.push_back(activity.id);
   const ScalingPage page = read_scaling_page(request, names);

@@ -18,16 +18,22 @@ std::optional<Segment> read_segment(const json::Element& body) {
   const auto total = json::int_member(body, "TotalSegments");
   if (!number && !total) return std::nullopt;
   if (!total) {
-    invalid("The TotalSegments parameter is required but was not present in the request when Segment parameter is "
-            "present");
+    invalid(
+        "The TotalSegments parameter is required but was not present in the request when Segment "
+        "parameter is "
+        "present");
   }
   if (!number) {
-    invalid("The Segment parameter is required but was not present in the request when parameter TotalSegments is "
-            "present");
+    invalid(
+        "The Segment parameter is required but was not present in the request when parameter "
+        "TotalSegments is "
+        "present");
   }
   if (*number >= *total) {
-    invalid("The Segment parameter is zero-based and must be less than parameter TotalSegments: Segment: " +
-            std::to_string(*number) + " is not less than TotalSegments: " + std::to_string(*total));
+    invalid(
+        "The Segment parameter is zero-based and must be less than parameter TotalSegments: "
+        "Segment: " +
+        std::to_string(*number) + " is not less than TotalSegments: " + std::to_string(*total));
   }
   return Segment{*number, *total};
 }
@@ -58,8 +64,9 @@ Task<std::string> scan(Request& request) {
                          {"ConditionalOperator", has("ConditionalOperator")}},
                         {{"ProjectionExpression", has("ProjectionExpression")},
                          {"FilterExpression", has("FilterExpression")}});
-  expr::check_placeholders_allowed(placeholders.bindings, {{"ProjectionExpression", has("ProjectionExpression")},
-                                                           {"FilterExpression", has("FilterExpression")}});
+  expr::check_placeholders_allowed(placeholders.bindings,
+                                   {{"ProjectionExpression", has("ProjectionExpression")},
+                                    {"FilterExpression", has("FilterExpression")}});
   const std::optional<Segment> segment = read_segment(body);
   PageRequest page_request;
   const auto conditional = read_conditional_operator(body);
@@ -70,17 +77,19 @@ Task<std::string> scan(Request& request) {
   if (const auto filter = json::member(body, "ScanFilter")) {
     auto conditions = read_conditions(*filter, kWording);
     expr::check_conditional_operator(conditional, conditions.size());
-    if (!conditions.empty()) page_request.filter = expr::filter_condition(std::move(conditions), conditional);
+    if (!conditions.empty())
+      page_request.filter = expr::filter_condition(std::move(conditions), conditional);
   } else {
     expr::check_conditional_operator(conditional, 0);
   }
   placeholders.check();
   if (const auto text = json::string_member(body, "FilterExpression")) {
-    page_request.filter =
-        expr::bind_condition(*text, expr::ExpressionKind::kFilter, placeholders.bindings, context.expressions);
+    page_request.filter = expr::bind_condition(*text, expr::ExpressionKind::kFilter,
+                                               placeholders.bindings, context.expressions);
   }
   if (const auto text = json::string_member(body, "ProjectionExpression")) {
-    page_request.projection = expr::bind_projection(*text, placeholders.bindings, context.expressions);
+    page_request.projection =
+        expr::bind_projection(*text, placeholders.bindings, context.expressions);
   }
   placeholders.bindings.check_unused();
   check_select(body);
@@ -102,9 +111,11 @@ Task<std::string> scan(Request& request) {
     check_start_key(page_request, *start, true);
     const std::string row = start_row(page_request, *start);
     if (segment && (row < plan.range.begin || row >= plan.range.end)) {
-      invalid("The provided starting key is invalid: Invalid ExclusiveStartKey. Please use ExclusiveStartKey with "
-              "correct Segment. TotalSegments: " +
-              std::to_string(segment->total) + " Segment: " + std::to_string(segment->number));
+      invalid(
+          "The provided starting key is invalid: Invalid ExclusiveStartKey. Please use "
+          "ExclusiveStartKey with "
+          "correct Segment. TotalSegments: " +
+          std::to_string(segment->total) + " Segment: " + std::to_string(segment->number));
     }
     begin_after(plan, row);
   }

@@ -1,4 +1,5 @@
 // Written by tools/shapes.py from the public API model. Do not edit.
+// clang-format off
 #include "ops/shape.h"
 
 namespace stator::ops {

@@ -60,8 +60,9 @@ Task<std::string> untag_resource(Request& request) {
   for (const json::Element key : *list) keys.emplace_back(std::string_view(key));
   const auto table = tagged_table(request);
   const std::function<void(catalog::Table&)> change = [&](catalog::Table& changed) {
-    std::erase_if(changed.tags,
-                  [&](const auto& tag) { return std::find(keys.begin(), keys.end(), tag.first) != keys.end(); });
+    std::erase_if(changed.tags, [&](const auto& tag) {
+      return std::find(keys.begin(), keys.end(), tag.first) != keys.end();
+    });
   };
   co_await request.context.catalog.update(table->name(), change);
   co_return std::string();
@@ -75,7 +76,8 @@ Task<std::string> list_tags_of_resource(Request& request) {
   // The token is the key after which the next page begins.
   auto from = tags.begin();
   if (const auto token = json::string_member(request.body, "NextToken")) {
-    from = std::find_if(tags.begin(), tags.end(), [&](const auto& tag) { return tag.first == *token; });
+    from = std::find_if(tags.begin(), tags.end(),
+                        [&](const auto& tag) { return tag.first == *token; });
     if (from == tags.end()) invalid("The provided NextToken is invalid");
     ++from;
   }

@@ -16,27 +16,35 @@ using capacity::Limit;
 using capacity::Place;
 
 constexpr std::string_view kTableText =
-    "The level of configured provisioned throughput for the table was exceeded. Consider increasing your provisioning "
+    "The level of configured provisioned throughput for the table was exceeded. Consider "
+    "increasing your provisioning "
     "level with the UpdateTable API.";
 constexpr std::string_view kIndexText =
-    "The level of configured provisioned throughput for one or more global secondary indexes of the table was "
-    "exceeded. Consider increasing your provisioning level for the under-provisioned global secondary indexes with the "
+    "The level of configured provisioned throughput for one or more global secondary indexes of "
+    "the table was "
+    "exceeded. Consider increasing your provisioning level for the under-provisioned global "
+    "secondary indexes with the "
     "UpdateTable API";
 constexpr std::string_view kMaximumText =
     "Throughput exceeds the maximum OnDemandThroughput configured on table or index";
 constexpr std::string_view kOnDemandTableText =
-    "Throughput exceeds the current capacity of your table or index. DynamoDB is automatically scaling your table or "
+    "Throughput exceeds the current capacity of your table or index. DynamoDB is automatically "
+    "scaling your table or "
     "index so please try again shortly. If exceptions persist, check if you have a hot key: "
     "https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/bp-partition-key-design.html";
 constexpr std::string_view kOnDemandIndexText =
-    "Throughput exceeds the current capacity for one or more global secondary indexes. DynamoDB is automatically "
+    "Throughput exceeds the current capacity for one or more global secondary indexes. DynamoDB is "
+    "automatically "
     "scaling your index so please try again shortly.";
 
 std::string_view limit_name(Limit limit) {
   switch (limit) {
-    case Limit::kProvisioned: return "ProvisionedThroughputExceeded";
-    case Limit::kMaximum: return "MaxOnDemandThroughputExceeded";
-    case Limit::kKeyRange: break;
+    case Limit::kProvisioned:
+      return "ProvisionedThroughputExceeded";
+    case Limit::kMaximum:
+      return "MaxOnDemandThroughputExceeded";
+    case Limit::kKeyRange:
+      break;
   }
   return "KeyRangeThroughputExceeded";
 }
@@ -51,18 +59,21 @@ std::optional<uint64_t> partition_of(const model::KeySchema& key, const model::I
   return model::partition_hash(values);
 }
 
-Place get_place(const Context& context, const catalog::Table& table, const model::Item& key, double units) {
+Place get_place(const Context& context, const catalog::Table& table, const model::Item& key,
+                double units) {
   Place place;
   place.units = units;
   if (context.throttle.watches_keys()) place.partition = partition_of(table.schema->key, key);
   return place;
 }
 
-// The partition key that all rows of a range have, if they have one: the hash follows the prefix of table or index.
+// The partition key that all rows of a range have, if they have one: the hash follows the prefix of
+// table or index.
 std::optional<uint64_t> partition_of_range(const store::ReadPlan& plan) {
   const model::TableNumber table = plan.table->schema->number;
-  const size_t prefix = plan.index != nullptr ? model::index_prefix(table, plan.index->number).size()
-                                              : model::items_prefix(table).size();
+  const size_t prefix = plan.index != nullptr
+                            ? model::index_prefix(table, plan.index->number).size()
+                            : model::items_prefix(table).size();
   const size_t through_hash = prefix + sizeof(uint64_t);
   const std::string& begin = plan.range.begin;
   const std::string& end = plan.range.end;
@@ -72,8 +83,8 @@ std::optional<uint64_t> partition_of_range(const store::ReadPlan& plan) {
   return model::hash_in_key(begin, prefix);
 }
 
-// Where a write takes `units`, `factor` times those of the item itself, less what was taken before. Local indexes take
-// from the table.
+// Where a write takes `units`, `factor` times those of the item itself, less what was taken before.
+// Local indexes take from the table.
 std::vector<Place> places_of(const AdmittedWrite& write, const store::WriteUnits& units,
                              const store::WriteUnits& taken, double factor) {
   const model::TableSchema& schema = *write.watched->schema;
@@ -120,11 +131,12 @@ AdmittedWrite look_at(const Context& context, const store::Write& write) {
   if (!context.throttle.watches_keys()) return looked;
   const model::TableSchema& schema = *write.table->schema;
   looked.partition = partition_of(schema.key, write.item);
-  // Of an update or a delete only the key is known: what it does to an index does not count for the keys there.
+  // Of an update or a delete only the key is known: what it does to an index does not count for the
+  // keys there.
   if (write.kind != store::Write::Kind::kPut) return looked;
   for (const model::Index& index : schema.indexes) {
-    looked.index_partitions.push_back(has_key(index.key, write.item) ? partition_of(index.key, write.item)
-                                                                     : std::nullopt);
+    looked.index_partitions.push_back(
+        has_key(index.key, write.item) ? partition_of(index.key, write.item) : std::nullopt);
   }
   return looked;
 }
@@ -152,13 +164,15 @@ ApiError throttling_error(const catalog::Table& table, const capacity::Refusal& 
     reason.string("reason", std::string(blocked.index == nullptr ? "Table" : "Index") +
                                 (refusal.access == Access::kWrite ? "Write" : "Read") +
                                 std::string(limit_name(blocked.limit)));
-    reason.string("resource", blocked.index == nullptr ? table.arn : table.arn + "/index/" + blocked.index->name);
+    reason.string("resource", blocked.index == nullptr
+                                  ? table.arn
+                                  : table.arn + "/index/" + blocked.index->name);
     reason.close();
   }
   reasons.close();
   if (provisioned) {
-    return {"ProvisionedThroughputExceededException", std::string(of_table ? kTableText : kIndexText),
-            std::move(extra)};
+    return {"ProvisionedThroughputExceededException",
+            std::string(of_table ? kTableText : kIndexText), std::move(extra)};
   }
   std::string_view text = kMaximumText;
   if (first.limit == Limit::kKeyRange) {
@@ -168,7 +182,8 @@ ApiError throttling_error(const catalog::Table& table, const capacity::Refusal& 
 }
 
 namespace {
-ApiError refuse_write(const Context& context, const store::Write& write, const capacity::Refusal& refusal) {
+ApiError refuse_write(const Context& context, const store::Write& write,
+                      const capacity::Refusal& refusal) {
   for (const capacity::Refusal::Blocked& blocked : refusal.blocked) {
     context.store.insights().throttled(*write.table, blocked.index, write.item);
   }
@@ -176,7 +191,8 @@ ApiError refuse_write(const Context& context, const store::Write& write, const c
 }
 }  // namespace
 
-AdmittedRead admit_get(const Context& context, const catalog::Table& table, const model::Item& key, double least) {
+AdmittedRead admit_get(const Context& context, const catalog::Table& table, const model::Item& key,
+                       double least) {
   AdmittedRead read;
   if (!context.throttle.watches(table)) return read;
   read.watched = true;
@@ -202,7 +218,8 @@ AdmittedRead admit_page(const Context& context, const store::ReadPlan& plan, dou
   return read;
 }
 
-AdmittedRead check_get(const Context& context, const catalog::Table& table, const model::Item& key) {
+AdmittedRead check_get(const Context& context, const catalog::Table& table,
+                       const model::Item& key) {
   AdmittedRead read;
   if (!context.throttle.watches(table)) return read;
   read.watched = true;
@@ -215,7 +232,8 @@ AdmittedRead check_get(const Context& context, const catalog::Table& table, cons
   return read;
 }
 
-void settle_read(const Context& context, const catalog::Table& table, const AdmittedRead& read, double units) {
+void settle_read(const Context& context, const catalog::Table& table, const AdmittedRead& read,
+                 double units) {
   if (!read.watched || units == read.place.units) return;
   Place place = read.place;
   place.units = units - read.place.units;
@@ -226,8 +244,8 @@ AdmittedWrite admit_write(const Context& context, const store::Write& write) {
   if (!context.throttle.watches(*write.table)) return {};
   AdmittedWrite admitted = look_at(context, write);
   admitted.taken = least_units(write);
-  const auto refusal =
-      context.throttle.admit(*write.table, Access::kWrite, places_of(admitted, admitted.taken, {}, 1));
+  const auto refusal = context.throttle.admit(*write.table, Access::kWrite,
+                                              places_of(admitted, admitted.taken, {}, 1));
   if (refusal) admitted.refused = refuse_write(context, write, *refusal);
   return admitted;
 }
@@ -235,14 +253,17 @@ AdmittedWrite admit_write(const Context& context, const store::Write& write) {
 AdmittedWrite check_write(const Context& context, const store::Write& write) {
   if (!context.throttle.watches(*write.table)) return {};
   AdmittedWrite looked = look_at(context, write);
-  const auto refusal = context.throttle.check(*write.table, Access::kWrite, places_of(looked, {}, {}, 1));
+  const auto refusal =
+      context.throttle.check(*write.table, Access::kWrite, places_of(looked, {}, {}, 1));
   if (refusal) looked.refused = refuse_write(context, write, *refusal);
   return looked;
 }
 
-void settle_write(const Context& context, const AdmittedWrite& write, const store::WriteUnits& units, double factor) {
+void settle_write(const Context& context, const AdmittedWrite& write,
+                  const store::WriteUnits& units, double factor) {
   if (!write.watched) return;
-  context.throttle.take(*write.watched, Access::kWrite, places_of(write, units, write.taken, factor));
+  context.throttle.take(*write.watched, Access::kWrite,
+                        places_of(write, units, write.taken, factor));
 }
 
 void settle_replay(const Context& context, const AdmittedWrite& write, double units) {

@@ -14,7 +14,8 @@ void check_change(const catalog::Table& table, bool enable, const std::string& a
   if (enable && current == attribute) invalid("TimeToLive is already enabled");
   if (!enable && current.empty()) invalid("TimeToLive is already disabled");
   if (!current.empty() && current != attribute) {
-    invalid("TimeToLive is active on a different AttributeName: current AttributeName is " + current);
+    invalid("TimeToLive is active on a different AttributeName: current AttributeName is " +
+            current);
   }
 }
 
@@ -33,6 +34,10 @@ Task<std::string> update_time_to_live(Request& request) {
   const std::function<void(catalog::Table&)> change = [&](catalog::Table& table) {
     refuse_unless_active(table, context.clock.now_ms());
     check_change(table, enable, attribute);
+    const int64_t interval_ms = context.catalog.options().ttl_change_interval_s * 1000;
+    if (table.ttl_changed_ms && context.clock.now_ms() - *table.ttl_changed_ms < interval_ms) {
+      invalid("Time to live has been modified multiple times within a fixed interval");
+    }
     auto schema = std::make_shared<model::TableSchema>(*table.schema);
     schema->ttl_attribute = enable ? attribute : std::string();
     table.schema = std::move(schema);

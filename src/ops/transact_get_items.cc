@@ -25,12 +25,14 @@ Get read_get(const Request& request, const json::Element& element) {
   Get get;
   get.given_table_name = std::string(json::string_member(*body, "TableName").value_or(""));
   RequestBindings placeholders = read_bindings(*body, kWording);
-  expr::check_placeholders_allowed(placeholders.bindings,
-                                   {{"ProjectionExpression", json::member(*body, "ProjectionExpression").has_value()}});
+  expr::check_placeholders_allowed(
+      placeholders.bindings,
+      {{"ProjectionExpression", json::member(*body, "ProjectionExpression").has_value()}});
   get.key = read_item(*json::member(*body, "Key"), kWording);
   placeholders.check();
   if (const auto text = json::string_member(*body, "ProjectionExpression")) {
-    get.projection = expr::bind_projection(*text, placeholders.bindings, request.context.expressions);
+    get.projection =
+        expr::bind_projection(*text, placeholders.bindings, request.context.expressions);
   }
   placeholders.bindings.check_unused();
   return get;
@@ -53,7 +55,8 @@ Task<std::string> transact_get_items(Request& request) {
   for (size_t i = 0; i < gets.size(); ++i) {
     try {
       check_key(*gets[i].table->schema, gets[i].key);
-      if (gets[i].projection) expr::check_no_paths_into_keys(*gets[i].projection, *gets[i].table->schema);
+      if (gets[i].projection)
+        expr::check_no_paths_into_keys(*gets[i].projection, *gets[i].table->schema);
     } catch (const ApiError& error) {
       if (error.message().find("empty") != std::string::npos) throw;
       reasons[i] = {"ValidationError", error.message(), std::nullopt};
@@ -93,15 +96,17 @@ Task<std::string> transact_get_items(Request& request) {
       size = model::read_header(encoded).size_bytes;
       total_bytes += size;
       if (gets[i].projection) {
-        const model::Item projected = expr::project(*gets[i].projection, model::decode_item(encoded));
+        const model::Item projected =
+            expr::project(*gets[i].projection, model::decode_item(encoded));
         if (!projected.empty()) append_item(response.key("Item"), projected);
       } else {
         append_encoded_item(response.key("Item"), encoded);
       }
     }
     response.close();
-    auto at = std::find_if(tables.begin(), tables.end(),
-                           [&](const Consumed& table) { return table.table_name == gets[i].given_table_name; });
+    auto at = std::find_if(tables.begin(), tables.end(), [&](const Consumed& table) {
+      return table.table_name == gets[i].given_table_name;
+    });
     if (at == tables.end()) {
       tables.push_back({gets[i].given_table_name, 0, {}, gets[i].table->schema.get()});
       at = tables.end() - 1;
@@ -111,11 +116,13 @@ Task<std::string> transact_get_items(Request& request) {
     at->table += units;
   }
   responses.close();
-  if (total_bytes > kMaxTransactionBytes) invalid("Transaction response size exceeded the maximum limit of 4MB");
+  if (total_bytes > kMaxTransactionBytes)
+    invalid("Transaction response size exceeded the maximum limit of 4MB");
   const CapacityMode mode = capacity_mode(body);
   if (mode != CapacityMode::kNone) {
     json::Array list(answer.key("ConsumedCapacity"));
-    for (const Consumed& table : tables) append_capacity_value(list.element(), mode, table, "ReadCapacityUnits");
+    for (const Consumed& table : tables)
+      append_capacity_value(list.element(), mode, table, "ReadCapacityUnits");
     list.close();
   }
   answer.close();

@@ -26,7 +26,8 @@ TransactionAction read_action(const Request& request, const json::Element& eleme
   for (const ActionKind& candidate : kActionKinds) {
     const auto member = json::member(element, candidate.member);
     if (!member) continue;
-    if (kind != nullptr) invalid("TransactItems can only contain one of Check, Put, Update or Delete");
+    if (kind != nullptr)
+      invalid("TransactItems can only contain one of Check, Put, Update or Delete");
     kind = &candidate;
     body = *member;
   }
@@ -35,37 +36,40 @@ TransactionAction read_action(const Request& request, const json::Element& eleme
   }
   TransactionAction action;
   action.given_table_name = std::string(json::string_member(body, "TableName").value_or(""));
-  action.item_on_failure = json::string_member(body, "ReturnValuesOnConditionCheckFailure") == "ALL_OLD";
+  action.item_on_failure =
+      json::string_member(body, "ReturnValuesOnConditionCheckFailure") == "ALL_OLD";
   store::Write& write = action.write;
   write.kind = kind->kind;
   const bool put = kind->kind == store::Write::Kind::kPut;
   RequestBindings placeholders = read_bindings(body, kWording);
   const auto has = [&](std::string_view name) { return json::member(body, name).has_value(); };
-  expr::check_placeholders_allowed(placeholders.bindings, {{"UpdateExpression", has("UpdateExpression")},
-                                                           {"ConditionExpression", has("ConditionExpression")}});
+  expr::check_placeholders_allowed(placeholders.bindings,
+                                   {{"UpdateExpression", has("UpdateExpression")},
+                                    {"ConditionExpression", has("ConditionExpression")}});
   const json::Element subject = *json::member(body, put ? "Item" : "Key");
   // A key nested very deep is looked at only after the expressions.
   const bool deep = !put && value_depth(subject, 63) >= 63;
   if (!deep) write.item = read_item(subject, kWording);
   if (put) {
     write.item_size_bytes = model::size_bytes(write.item);
-    if (write.item_size_bytes > store::kMaxItemBytes) invalid("Item size has exceeded the maximum allowed size");
+    if (write.item_size_bytes > store::kMaxItemBytes)
+      invalid("Item size has exceeded the maximum allowed size");
   }
   placeholders.check();
   if (const auto text = json::string_member(body, "UpdateExpression")) {
     write.update = expr::bind_update(*text, placeholders.bindings, request.context.expressions);
   }
   if (const auto text = json::string_member(body, "ConditionExpression")) {
-    write.condition = expr::bind_condition(*text, expr::ExpressionKind::kCondition, placeholders.bindings,
-                                           request.context.expressions);
+    write.condition = expr::bind_condition(*text, expr::ExpressionKind::kCondition,
+                                           placeholders.bindings, request.context.expressions);
   }
   placeholders.bindings.check_unused();
   if (deep) write.item = read_item(subject, kWording);
   return action;
 }
 
-// The key of an action against its table. What does not fit cancels the transaction; an empty or too long key value is
-// an error of the whole request.
+// The key of an action against its table. What does not fit cancels the transaction; an empty or
+// too long key value is an error of the whole request.
 void check_action(TransactionAction& action) {
   const model::TableSchema& schema = *action.write.table->schema;
   const bool put = action.write.kind == store::Write::Kind::kPut;
@@ -77,7 +81,8 @@ void check_action(TransactionAction& action) {
     }
   } catch (const ApiError& error) {
     const std::string& message = error.message();
-    if (message.find("empty") != std::string::npos || message.find("exceeded") != std::string::npos) throw;
+    if (message.find("empty") != std::string::npos || message.find("exceeded") != std::string::npos)
+      throw;
     action.invalid_key = message;
     return;
   }
@@ -105,11 +110,14 @@ void append_metrics(json::Object& answer, const std::vector<TransactionAction>& 
     const model::TableSchema& schema = *actions[i].write.table->schema;
     if (!schema.has_local_index() || actions[i].write.kind == store::Write::Kind::kCheck) continue;
     std::string metrics;
-    append_collection_metrics_value(metrics, schema, actions[i].write.item, outcome.results[i].collection_bytes);
-    auto at = std::find_if(tables.begin(), tables.end(),
-                           [&](const auto& table) { return table.first == actions[i].given_table_name; });
+    append_collection_metrics_value(metrics, schema, actions[i].write.item,
+                                    outcome.results[i].collection_bytes);
+    auto at = std::find_if(tables.begin(), tables.end(), [&](const auto& table) {
+      return table.first == actions[i].given_table_name;
+    });
     if (at == tables.end()) at = tables.insert(tables.end(), {actions[i].given_table_name, {}});
-    if (std::find(at->second.begin(), at->second.end(), metrics) == at->second.end()) at->second.push_back(metrics);
+    if (std::find(at->second.begin(), at->second.end(), metrics) == at->second.end())
+      at->second.push_back(metrics);
   }
   if (tables.empty()) return;
   json::Object map(answer.key("ItemCollectionMetrics"));
@@ -146,7 +154,8 @@ Task<std::string> transact_write_items(Request& request) {
   if (const auto given = json::string_member(body, "ClientRequestToken")) {
     if (!given->empty()) token = std::string(*given);
   }
-  auto pending = run_transaction(request.context, actions, token, fingerprint_of(*json::member(body, "TransactItems")));
+  auto pending = run_transaction(request.context, actions, token,
+                                 fingerprint_of(*json::member(body, "TransactItems")));
   const TransactionOutcome outcome = co_await pending;
   std::string out;
   json::Object answer(out);

@@ -14,7 +14,9 @@ namespace {
 constexpr int64_t kTokenLifeMs = 10 * 60 * 1000;
 constexpr char kTokenVersion = 1;
 
-std::string token_key(const std::string& token) { return "xt" + token; }
+std::string token_key(const std::string& token) {
+  return "xt" + token;
+}
 
 std::string token_expiry_key(int64_t expiry_ms, const std::string& token) {
   std::string key = "xe";
@@ -38,7 +40,8 @@ std::string encode_token(const TokenRecord& record) {
 }
 
 TokenRecord decode_token(std::string_view in) {
-  if (in.empty() || in.front() != kTokenVersion) throw CorruptRecord("idempotency token of an unknown version");
+  if (in.empty() || in.front() != kTokenVersion)
+    throw CorruptRecord("idempotency token of an unknown version");
   in.remove_prefix(1);
   TokenRecord record;
   record.expiry_ms = static_cast<int64_t>(read_big_endian<uint64_t>(in));
@@ -58,7 +61,8 @@ CancellationReason reason_of(const TransactionAction& action, const store::Write
     return reason;
   }
   switch (result.kind) {
-    case store::WriteResult::Kind::kDone: return reason;
+    case store::WriteResult::Kind::kDone:
+      return reason;
     case store::WriteResult::Kind::kDuplicate:
       reason.code = "DuplicateItem";
       reason.message = "Duplicate primary key exists in table";
@@ -87,7 +91,8 @@ void settle(const Context& context, const std::vector<AdmittedWrite>& admitted,
 struct TokenScope {
   TokensInProgress& tokens;
   std::string token;
-  TokenScope(TokensInProgress& registry, std::string name) : tokens(registry), token(std::move(name)) {
+  TokenScope(TokensInProgress& registry, std::string name)
+      : tokens(registry), token(std::move(name)) {
     if (!tokens.enter(token)) {
       throw ApiError("TransactionInProgressException",
                      "The transaction with the given request token is already in progress.");
@@ -112,7 +117,8 @@ void TokensInProgress::leave(const std::string& token) {
 
 CancellationReason throttling_reason(const ApiError& refused) {
   const bool provisioned = refused.type() == "ProvisionedThroughputExceededException";
-  return {provisioned ? "ProvisionedThroughputExceeded" : "ThrottlingError", refused.message(), std::nullopt};
+  return {provisioned ? "ProvisionedThroughputExceeded" : "ThrottlingError", refused.message(),
+          std::nullopt};
 }
 
 void throw_cancelled(const std::vector<CancellationReason>& reasons) {
@@ -129,14 +135,16 @@ void throw_cancelled(const std::vector<CancellationReason>& reasons) {
   }
   list.close();
   throw ApiError("TransactionCanceledException",
-                 "Transaction cancelled, please refer cancellation reasons for specific reasons [" + codes + "]",
+                 "Transaction cancelled, please refer cancellation reasons for specific reasons [" +
+                     codes + "]",
                  std::move(extra));
 }
 
 void check_distinct_items(const std::vector<TransactionAction>& actions) {
   std::vector<std::string> keys;
   for (const TransactionAction& action : actions) {
-    if (!action.invalid_key) keys.push_back(model::item_key(*action.write.table->schema, action.write.item));
+    if (!action.invalid_key)
+      keys.push_back(model::item_key(*action.write.table->schema, action.write.item));
   }
   std::sort(keys.begin(), keys.end());
   if (std::adjacent_find(keys.begin(), keys.end()) != keys.end()) {
@@ -144,8 +152,10 @@ void check_distinct_items(const std::vector<TransactionAction>& actions) {
   }
 }
 
-Task<TransactionOutcome> run_transaction(const Context& context, std::vector<TransactionAction> actions,
-                                         std::optional<std::string> token, std::string fingerprint) {
+Task<TransactionOutcome> run_transaction(const Context& context,
+                                         std::vector<TransactionAction> actions,
+                                         std::optional<std::string> token,
+                                         std::string fingerprint) {
   std::vector<CancellationReason> reasons(actions.size());
   bool cancelled = false;
   for (size_t i = 0; i < actions.size(); ++i) {
@@ -180,16 +190,18 @@ Task<TransactionOutcome> run_transaction(const Context& context, std::vector<Tra
       if (record.expiry_ms <= now_ms) return true;
       if (record.fingerprint != fingerprint) {
         throw ApiError("IdempotentParameterMismatchException",
-                       "DynamoDB rejected the request because you retried a request with a different payload but with "
+                       "DynamoDB rejected the request because you retried a request with a "
+                       "different payload but with "
                        "an idempotent token that was already used.");
       }
       outcome.size_bytes = std::move(record.size_bytes);
       return false;
     };
-    companion->finish = [&token, &fingerprint, now_ms](const std::vector<store::WriteResult>& results,
-                                                       engine::Batch& batch) {
+    companion->finish = [&token, &fingerprint, now_ms](
+                            const std::vector<store::WriteResult>& results, engine::Batch& batch) {
       TokenRecord record{now_ms + kTokenLifeMs, fingerprint, {}};
-      for (const store::WriteResult& result : results) record.size_bytes.push_back(result.size_bytes);
+      for (const store::WriteResult& result : results)
+        record.size_bytes.push_back(result.size_bytes);
       batch.put(token_key(*token), encode_token(record));
       batch.put(token_expiry_key(record.expiry_ms, *token), std::string());
     };
@@ -200,11 +212,13 @@ Task<TransactionOutcome> run_transaction(const Context& context, std::vector<Tra
   auto pending = context.store.transact(std::move(writes), std::move(companion));
   store::TransactionResult result = co_await pending;
   switch (result.kind) {
-    case store::TransactionResult::Kind::kCommitted: break;
+    case store::TransactionResult::Kind::kCommitted:
+      break;
     case store::TransactionResult::Kind::kRefused:
       outcome.replayed = true;
       for (size_t i = 0; i < admitted.size() && i < outcome.size_bytes.size(); ++i) {
-        settle_replay(context, admitted[i], kTransactionFactor * capacity::read_units(outcome.size_bytes[i], true));
+        settle_replay(context, admitted[i],
+                      kTransactionFactor * capacity::read_units(outcome.size_bytes[i], true));
       }
       co_return outcome;
     case store::TransactionResult::Kind::kConflict:
@@ -215,29 +229,34 @@ Task<TransactionOutcome> run_transaction(const Context& context, std::vector<Tra
       throw_cancelled(reasons);
     case store::TransactionResult::Kind::kCancelled:
       settle(context, admitted, result.results);
-      for (size_t i = 0; i < actions.size(); ++i) reasons[i] = reason_of(actions[i], result.results[i]);
+      for (size_t i = 0; i < actions.size(); ++i)
+        reasons[i] = reason_of(actions[i], result.results[i]);
       throw_cancelled(reasons);
   }
   settle(context, admitted, result.results);
   outcome.results = std::move(result.results);
-  for (const store::WriteResult& one : outcome.results) outcome.size_bytes.push_back(one.size_bytes);
+  for (const store::WriteResult& one : outcome.results)
+    outcome.size_bytes.push_back(one.size_bytes);
   co_return outcome;
 }
 
-void append_transaction_capacity(json::Object& answer, CapacityMode mode, const std::vector<TransactionAction>& actions,
+void append_transaction_capacity(json::Object& answer, CapacityMode mode,
+                                 const std::vector<TransactionAction>& actions,
                                  const TransactionOutcome& outcome) {
   if (mode == CapacityMode::kNone) return;
   std::vector<Consumed> tables;
   for (size_t i = 0; i < actions.size(); ++i) {
     const TransactionAction& action = actions[i];
-    auto at = std::find_if(tables.begin(), tables.end(),
-                           [&](const Consumed& table) { return table.table_name == action.given_table_name; });
+    auto at = std::find_if(tables.begin(), tables.end(), [&](const Consumed& table) {
+      return table.table_name == action.given_table_name;
+    });
     if (at == tables.end()) {
       tables.push_back({action.given_table_name, 0, {}, action.write.table->schema.get()});
       at = tables.end() - 1;
     }
     if (outcome.replayed) {
-      if (i < outcome.size_bytes.size()) at->table += 2 * capacity::read_units(outcome.size_bytes[i], true);
+      if (i < outcome.size_bytes.size())
+        at->table += 2 * capacity::read_units(outcome.size_bytes[i], true);
       continue;
     }
     // Observed: a transaction costs twice as much in the table, but not in its indexes.
@@ -248,7 +267,8 @@ void append_transaction_capacity(json::Object& answer, CapacityMode mode, const 
   }
   json::Array list(answer.key("ConsumedCapacity"));
   for (const Consumed& table : tables) {
-    append_capacity_value(list.element(), mode, table, outcome.replayed ? "ReadCapacityUnits" : "WriteCapacityUnits");
+    append_capacity_value(list.element(), mode, table,
+                          outcome.replayed ? "ReadCapacityUnits" : "WriteCapacityUnits");
   }
   list.close();
 }

@@ -1,5 +1,5 @@
-// What TransactWriteItems and ExecuteTransaction share: running many writes as one, idempotency tokens, and the error
-// that lists why a transaction was cancelled.
+// What TransactWriteItems and ExecuteTransaction share: running many writes as one, idempotency
+// tokens, and the error that lists why a transaction was cancelled.
 #pragma once
 
 #include <mutex>
@@ -43,23 +43,27 @@ CancellationReason throttling_reason(const ApiError& refused);
 struct TransactionAction {
   store::Write write;
   std::string given_table_name;
-  bool item_on_failure = false;           // ReturnValuesOnConditionCheckFailure is ALL_OLD
-  std::optional<std::string> invalid_key;  // why its key does not fit the table; cancels the transaction
+  bool item_on_failure = false;  // ReturnValuesOnConditionCheckFailure is ALL_OLD
+  std::optional<std::string>
+      invalid_key;  // why its key does not fit the table; cancels the transaction
 };
 
 struct TransactionOutcome {
-  bool replayed = false;                     // the token was used before, with the same request
-  std::vector<store::WriteResult> results;   // of the actions; empty if replayed
-  std::vector<size_t> size_bytes;            // of the items written
+  bool replayed = false;                    // the token was used before, with the same request
+  std::vector<store::WriteResult> results;  // of the actions; empty if replayed
+  std::vector<size_t> size_bytes;           // of the items written
 };
 
-// Runs the actions together or throws. `token` (if any) makes it happen once in ten minutes; `fingerprint` is of the
-// request's parameters. The tables have been looked up and the items checked.
-Task<TransactionOutcome> run_transaction(const Context& context, std::vector<TransactionAction> actions,
+// Runs the actions together or throws. `token` (if any) makes it happen once in ten minutes;
+// `fingerprint` is of the request's parameters. The tables have been looked up and the items
+// checked.
+Task<TransactionOutcome> run_transaction(const Context& context,
+                                         std::vector<TransactionAction> actions,
                                          std::optional<std::string> token, std::string fingerprint);
 
 // "ConsumedCapacity" of a transaction: one entry for each table.
-void append_transaction_capacity(json::Object& answer, CapacityMode mode, const std::vector<TransactionAction>& actions,
+void append_transaction_capacity(json::Object& answer, CapacityMode mode,
+                                 const std::vector<TransactionAction>& actions,
                                  const TransactionOutcome& outcome);
 
 // Throws if two actions are on one item.

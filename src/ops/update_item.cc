@@ -23,8 +23,9 @@ void check_parameters(const json::Element& body, const RequestBindings& placehol
                          {"ConditionalOperator", has("ConditionalOperator")}},
                         {{"UpdateExpression", has("UpdateExpression")},
                          {"ConditionExpression", has("ConditionExpression")}});
-  expr::check_placeholders_allowed(placeholders.bindings, {{"UpdateExpression", has("UpdateExpression")},
-                                                           {"ConditionExpression", has("ConditionExpression")}});
+  expr::check_placeholders_allowed(placeholders.bindings,
+                                   {{"UpdateExpression", has("UpdateExpression")},
+                                    {"ConditionExpression", has("ConditionExpression")}});
 }
 
 // All that can be known without the table.
@@ -40,7 +41,8 @@ void read_update(const Request& request, expr::Wording wording, store::Write& wr
   if (const auto expected = json::member(body, "Expected")) {
     auto attributes = read_expected(*expected, wording);
     expr::check_conditional_operator(conditional, attributes.size());
-    if (!attributes.empty()) write.condition = expr::expected_condition(std::move(attributes), conditional);
+    if (!attributes.empty())
+      write.condition = expr::expected_condition(std::move(attributes), conditional);
   } else {
     expr::check_conditional_operator(conditional, 0);
   }
@@ -49,8 +51,8 @@ void read_update(const Request& request, expr::Wording wording, store::Write& wr
     write.update = expr::bind_update(*text, placeholders.bindings, request.context.expressions);
   }
   if (const auto text = json::string_member(body, "ConditionExpression")) {
-    write.condition = expr::bind_condition(*text, expr::ExpressionKind::kCondition, placeholders.bindings,
-                                           request.context.expressions);
+    write.condition = expr::bind_condition(*text, expr::ExpressionKind::kCondition,
+                                           placeholders.bindings, request.context.expressions);
   }
   placeholders.bindings.check_unused();
 }
@@ -62,19 +64,22 @@ Task<std::string> update_item(Request& request) {
   const expr::Wording wording = check_write_shape(request, "Key");
   store::Write write;
   write.kind = store::Write::Kind::kUpdate;
-  with_prefix(wording == expr::Wording::kCurrent ? kEnvelope : "", [&] { read_update(request, wording, write); });
+  with_prefix(wording == expr::Wording::kCurrent ? kEnvelope : "",
+              [&] { read_update(request, wording, write); });
 
   const auto table = active_table(request.context, *json::string_member(body, "TableName"));
   const model::TableSchema& schema = *table->schema;
   write.table = table;
   check_key(schema, write.item);
   write.update.check_keys(schema);
-  if (json::member(body, "UpdateExpression") && write.update.statement_size_bytes() > store::kMaxItemBytes) {
+  if (json::member(body, "UpdateExpression") &&
+      write.update.statement_size_bytes() > store::kMaxItemBytes) {
     invalid("Item size to update has exceeded the maximum allowed size");
   }
 
   const ReturnValues wanted = read_return_values(body);
-  const bool item_on_failure = json::string_member(body, "ReturnValuesOnConditionCheckFailure") == "ALL_OLD";
+  const bool item_on_failure =
+      json::string_member(body, "ReturnValuesOnConditionCheckFailure") == "ALL_OLD";
   const expr::Update update = write.update;
   const model::Item key = write.item;
   write.want_old = wanted == ReturnValues::kAllOld || wanted == ReturnValues::kUpdatedOld;
@@ -92,10 +97,11 @@ Task<std::string> update_item(Request& request) {
     if (!attributes.empty()) append_item(answer.key("Attributes"), attributes);
   }
   append_capacity(answer, capacity_mode(body),
-                  {std::string(*json::string_member(body, "TableName")), result.units.table, result.units.indexes,
-                   &schema});
+                  {std::string(*json::string_member(body, "TableName")), result.units.table,
+                   result.units.indexes, &schema});
   if (wants_collection_metrics(body) && schema.has_local_index()) {
-    append_collection_metrics_value(answer.key("ItemCollectionMetrics"), schema, key, result.collection_bytes);
+    append_collection_metrics_value(answer.key("ItemCollectionMetrics"), schema, key,
+                                    result.collection_bytes);
   }
   answer.close();
   co_return out;

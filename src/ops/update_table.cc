@@ -309,7 +309,8 @@ class Update {
     const Definitions merged = merged_definitions(*definitions);
     GlobalIndex created = read_global_index(action, merged, billing);
     refuse_while_building();
-    // Its entries are made in the background (work/backfill.cc); from this commit on, writers keep it up to date.
+    // Its entries are made in the background (work/backfill.cc); from this commit on, writers keep
+    // it up to date.
     created.index.building = true;
     auto schema = std::make_shared<model::TableSchema>(*table_.schema);
     schema->indexes.push_back(std::move(created.index));
@@ -328,7 +329,8 @@ class Update {
       }
       if (needed) used.push_back(definition);
     }
-    std::sort(used.begin(), used.end(), [](const auto& a, const auto& b) { return a.name < b.name; });
+    std::sort(used.begin(), used.end(),
+              [](const auto& a, const auto& b) { return a.name < b.name; });
     return used;
   }
 
@@ -346,7 +348,8 @@ class Update {
     if (!table_.schema->indexes[*at].global) {
       invalid("Cannot delete an index that is not a GlobalSecondaryIndex: " + std::string(name));
     }
-    // No writer keeps it from this commit on; its entries are erased in the background (work/cleaning.cc).
+    // No writer keeps it from this commit on; its entries are erased in the background
+    // (work/cleaning.cc).
     auto schema = std::make_shared<model::TableSchema>(*table_.schema);
     const auto position = static_cast<std::ptrdiff_t>(*at);
     table_.dead_indexes.push_back(schema->indexes[*at].number);

@@ -20,27 +20,36 @@ using model::Value;
 
 constexpr std::string_view kInvalid = "One or more parameter values were invalid: ";
 
-[[noreturn]] void throw_bad_number(std::string_view text, Number::ParseError error, Wording wording) {
+[[noreturn]] void throw_bad_number(std::string_view text, Number::ParseError error,
+                                   Wording wording) {
   switch (error) {
     case Number::ParseError::kOverflow:
-      invalid("Number overflow. Attempting to store a number with magnitude larger than supported range");
+      invalid(
+          "Number overflow. Attempting to store a number with magnitude larger than supported "
+          "range");
     case Number::ParseError::kUnderflow:
-      invalid("Number underflow. Attempting to store a number with magnitude smaller than supported range");
+      invalid(
+          "Number underflow. Attempting to store a number with magnitude smaller than supported "
+          "range");
     case Number::ParseError::kTooManyDigits:
       invalid("Attempting to store more than 38 significant digits in a Number");
-    default: break;
+    default:
+      break;
   }
-  if (text.empty() && wording == Wording::kOlder) invalid("The parameter cannot be converted to a numeric value");
+  if (text.empty() && wording == Wording::kOlder)
+    invalid("The parameter cannot be converted to a numeric value");
   invalid("The parameter cannot be converted to a numeric value: " + std::string(text));
 }
 
-// The older layer reads an exponent into 32 bits, where 2147483647 wraps around while the digits are counted.
+// The older layer reads an exponent into 32 bits, where 2147483647 wraps around while the digits
+// are counted.
 bool wraps_exponent(std::string_view text) {
   const size_t e = text.find_first_of("eE");
   return e != std::string_view::npos && text.substr(e + 1) == "2147483647";
 }
 
-// Nor can it read a number whose exponent, or whose scale (digits after the point less the exponent), needs more.
+// Nor can it read a number whose exponent, or whose scale (digits after the point less the
+// exponent), needs more.
 bool has_wide_exponent(std::string_view text) {
   const size_t e = text.find_first_of("eE");
   if (e == std::string_view::npos) return false;
@@ -61,8 +70,10 @@ Number read_number(std::string_view text, Wording wording) {
   Number::ParseError error = Number::ParseError::kNone;
   const auto number = Number::parse(text, &error);
   if (number) return *number;
-  if (wording == Wording::kOlder && has_wide_exponent(text)) error = Number::ParseError::kNotANumber;
-  if (wording == Wording::kOlder && error == Number::ParseError::kOverflow && wraps_exponent(text)) {
+  if (wording == Wording::kOlder && has_wide_exponent(text))
+    error = Number::ParseError::kNotANumber;
+  if (wording == Wording::kOlder && error == Number::ParseError::kOverflow &&
+      wraps_exponent(text)) {
     error = Number::ParseError::kUnderflow;
   }
   throw_bad_number(text, error, wording);
@@ -70,20 +81,23 @@ Number read_number(std::string_view text, Wording wording) {
 
 std::string_view text_of(const json::Element& element) {
   std::string_view text;
-  if (element.get(text) != simdjson::SUCCESS) throw ApiError("SerializationException", "Unexpected value type in payload");
+  if (element.get(text) != simdjson::SUCCESS)
+    throw ApiError("SerializationException", "Unexpected value type in payload");
   return text;
 }
 
 std::string bytes_of(const json::Element& element) {
   auto bytes = decode_base64(text_of(element));
-  if (!bytes) throw ApiError("SerializationException", "Invalid last non-pad Base64 character dectected");
+  if (!bytes)
+    throw ApiError("SerializationException", "Invalid last non-pad Base64 character dectected");
   return std::move(*bytes);
 }
 
-// How duplicates are shown: in byte order up to the first repeat, then the repeat, then the rest as sent (observed by
-// paritysuite, 2026-10-09); the older layer prints the members as sent.
+// How duplicates are shown: in byte order up to the first repeat, then the repeat, then the rest as
+// sent (observed by paritysuite, 2026-10-09); the older layer prints the members as sent.
 template <typename Print>
-std::string show_members(const std::vector<std::string>& sent, Wording wording, std::string_view comma, Print print) {
+std::string show_members(const std::vector<std::string>& sent, Wording wording,
+                         std::string_view comma, Print print) {
   std::vector<std::string> shown;
   if (wording == Wording::kOlder) {
     shown = sent;
@@ -119,11 +133,12 @@ Value read_string_set(const json::ArrayElement& array, Wording wording) {
   if (members.empty()) invalid(std::string(kInvalid) + "An string set  may not be empty");
   if (has_duplicates(members)) {
     const bool older = wording == Wording::kOlder;
-    const std::string shown = show_members(members, wording, ", ", [older](std::string& out, const std::string& member) {
-      if (!older) out.push_back('"');
-      out.append(member);
-      if (!older) out.push_back('"');
-    });
+    const std::string shown =
+        show_members(members, wording, ", ", [older](std::string& out, const std::string& member) {
+          if (!older) out.push_back('"');
+          out.append(member);
+          if (!older) out.push_back('"');
+        });
     invalid(std::string(kInvalid) + "Input collection " + shown + " contains duplicates.");
   }
   return Value::string_set(std::move(members));
@@ -132,7 +147,8 @@ Value read_string_set(const json::ArrayElement& array, Wording wording) {
 Value read_number_set(const json::ArrayElement& array, Wording wording) {
   std::vector<Number> members;
   members.reserve(array.size());
-  for (const json::Element element : array) members.push_back(read_number(text_of(element), wording));
+  for (const json::Element element : array)
+    members.push_back(read_number(text_of(element), wording));
   if (members.empty()) invalid(std::string(kInvalid) + "An number set  may not be empty");
   std::sort(members.begin(), members.end());
   if (std::adjacent_find(members.begin(), members.end()) != members.end()) {
@@ -149,13 +165,14 @@ Value read_binary_set(const json::ArrayElement& array, Wording wording) {
   if (members.empty()) invalid(std::string(kInvalid) + "Binary sets should not be empty");
   if (has_duplicates(members)) {
     const bool older = wording == Wording::kOlder;
-    const std::string shown =
-        show_members(members, wording, older ? ", " : ",", [older](std::string& out, const std::string& member) {
-          if (!older) out.push_back('"');
-          append_base64(out, member);
-          if (!older) out.push_back('"');
-        });
-    invalid(std::string(kInvalid) + "Input collection " + shown + "of type BS contains duplicates.");
+    const std::string shown = show_members(members, wording, older ? ", " : ",",
+                                           [older](std::string& out, const std::string& member) {
+                                             if (!older) out.push_back('"');
+                                             append_base64(out, member);
+                                             if (!older) out.push_back('"');
+                                           });
+    invalid(std::string(kInvalid) + "Input collection " + shown +
+            "of type BS contains duplicates.");
   }
   return Value::binary_set(std::move(members));
 }
@@ -173,7 +190,8 @@ model::Map read_map(const json::ObjectElement& object, Wording wording, int dept
   return map;
 }
 
-std::optional<Value> read_typed(std::string_view type, const json::Element& element, Wording wording, int depth) {
+std::optional<Value> read_typed(std::string_view type, const json::Element& element,
+                                Wording wording, int depth) {
   json::ArrayElement array;
   json::ObjectElement object;
   if (type == "S") return Value::string(std::string(text_of(element)));
@@ -186,12 +204,14 @@ std::optional<Value> read_typed(std::string_view type, const json::Element& elem
     }
     return Value::null();
   }
-  if (type == "M" && element.get(object) == simdjson::SUCCESS) return Value::map(read_map(object, wording, depth + 1));
+  if (type == "M" && element.get(object) == simdjson::SUCCESS)
+    return Value::map(read_map(object, wording, depth + 1));
   if (element.get(array) != simdjson::SUCCESS) return std::nullopt;
   if (type == "L") {
     model::List list;
     list.reserve(array.size());
-    for (const json::Element member : array) list.push_back(read_nested(member, wording, depth + 1));
+    for (const json::Element member : array)
+      list.push_back(read_nested(member, wording, depth + 1));
     return Value::list(std::move(list));
   }
   if (type == "SS") return read_string_set(array, wording);
@@ -201,8 +221,10 @@ std::optional<Value> read_typed(std::string_view type, const json::Element& elem
 }
 
 [[noreturn]] void throw_too_deep() {
-  invalid("Nesting Levels have exceeded supported limits: Attributes in the item have nested levels beyond supported "
-          "limit");
+  invalid(
+      "Nesting Levels have exceeded supported limits: Attributes in the item have nested levels "
+      "beyond supported "
+      "limit");
 }
 
 // Lists and maps around the innermost value; stops counting at `enough`.
@@ -242,17 +264,23 @@ Value read_nested(const json::Element& element, Wording wording, int depth) {
     value = std::move(typed);
     ++types;
   }
-  if (types == 0) invalid("Supplied AttributeValue is empty, must contain exactly one of the supported datatypes");
+  if (types == 0)
+    invalid(
+        "Supplied AttributeValue is empty, must contain exactly one of the supported datatypes");
   if (types > 1) {
-    invalid("Supplied AttributeValue has more than one datatypes set, must contain exactly one of the supported "
-            "datatypes");
+    invalid(
+        "Supplied AttributeValue has more than one datatypes set, must contain exactly one of the "
+        "supported "
+        "datatypes");
   }
   return std::move(*value);
 }
 
 }  // namespace
 
-Value read_value(const json::Element& element, Wording wording) { return read_nested(element, wording, 0); }
+Value read_value(const json::Element& element, Wording wording) {
+  return read_nested(element, wording, 0);
+}
 
 model::Item read_item(const json::Element& element, Wording wording) {
   json::ObjectElement object;
@@ -290,7 +318,9 @@ void append_value(std::string& out, const Value& value) {
   out.append(model::type_name(value.type()));
   out.append("\":");
   switch (value.type()) {
-    case model::Type::kString: json::append_quoted(out, value.as_string()); break;
+    case model::Type::kString:
+      json::append_quoted(out, value.as_string());
+      break;
     case model::Type::kNumber:
       out.push_back('"');
       value.as_number().append_to(out);
@@ -301,9 +331,15 @@ void append_value(std::string& out, const Value& value) {
       append_base64(out, value.as_binary());
       out.push_back('"');
       break;
-    case model::Type::kBool: out.append(value.as_bool() ? "true" : "false"); break;
-    case model::Type::kNull: out.append("true"); break;
-    case model::Type::kMap: append_item(out, value.as_map()); break;
+    case model::Type::kBool:
+      out.append(value.as_bool() ? "true" : "false");
+      break;
+    case model::Type::kNull:
+      out.append("true");
+      break;
+    case model::Type::kMap:
+      append_item(out, value.as_map());
+      break;
     case model::Type::kList: {
       json::Array array(out);
       for (const Value& element : value.as_list()) append_value(array.element(), element);
@@ -342,7 +378,8 @@ void append_value(std::string& out, const Value& value) {
 
 void append_item(std::string& out, const model::Item& item) {
   json::Object object(out);
-  for (const model::Attribute& attribute : item) append_value(object.key(attribute.name), attribute.value);
+  for (const model::Attribute& attribute : item)
+    append_value(object.key(attribute.name), attribute.value);
   object.close();
 }
 
@@ -388,7 +425,9 @@ void append_encoded_value(std::string& out, std::string_view& in) {
       out.append("]}");
       return;
     }
-    default: append_value(out, model::decode_value(in)); return;
+    default:
+      append_value(out, model::decode_value(in));
+      return;
   }
 }
 
@@ -404,6 +443,8 @@ void append_encoded_map(std::string& out, std::string_view& in) {
 
 }  // namespace
 
-void append_encoded_item(std::string& out, std::string_view encoded) { append_encoded_map(out, encoded); }
+void append_encoded_item(std::string& out, std::string_view encoded) {
+  append_encoded_map(out, encoded);
+}
 
 }  // namespace stator::ops

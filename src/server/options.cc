@@ -142,6 +142,15 @@ const std::vector<Option>& table() {
       {"table-delay-ms", "MS", "how long CREATING, UPDATING and DELETING last (0)",
        number(0, 86'400'000,
               [](Options& o, uint64_t v) { o.database.table_delay_ms = static_cast<int64_t>(v); })},
+      {"ttl-delay", "SECONDS", "how long after its time an expired item is deleted (0)",
+       number(0, 31'536'000,
+              [](Options& o, uint64_t v) { o.database.ttl_delay_s = static_cast<int64_t>(v); })},
+      {"ttl-change-interval", "SECONDS",
+       "least time between two changes of a table's time to live; the service's is 3600 (0)",
+       number(0, 31'536'000,
+              [](Options& o, uint64_t v) {
+                o.database.ttl_change_interval_s = static_cast<int64_t>(v);
+              })},
       {"throttle", "provisioned|full|off",
        "provisioned: capacity that a table asked for is kept; full: also the service's limit on a "
        "single partition key; off: nothing is throttled (provisioned)",

@@ -14,19 +14,22 @@ struct Counts {
   int64_t bytes = 0;
 };
 
-void add_counts(model::TableNumber table, model::IndexNumber index, const Counts& counts, engine::Batch& batch) {
+void add_counts(model::TableNumber table, model::IndexNumber index, const Counts& counts,
+                engine::Batch& batch) {
   if (counts.items != 0) batch.add(model::counter_key(table, index, 'c'), counts.items);
   if (counts.bytes != 0) batch.add(model::counter_key(table, index, 'b'), counts.bytes);
 }
 
 std::string encode(const model::Item& item, size_t size_bytes, int64_t now_us) {
-  return model::encode_record(item, {.size_bytes = size_bytes, .written_us = now_us, .origin = model::Origin::kClient});
+  return model::encode_record(
+      item, {.size_bytes = size_bytes, .written_us = now_us, .origin = model::Origin::kClient});
 }
 
 // The key attributes of an item, encoded, so that the queue's reader knows which item it is about.
 std::string key_record(const model::TableSchema& table, const model::Item& item) {
   model::Item key;
-  for (size_t i = 0; i < table.key.size(); ++i) key.set(table.key.at(i).name, *item.find(table.key.at(i).name));
+  for (size_t i = 0; i < table.key.size(); ++i)
+    key.set(table.key.at(i).name, *item.find(table.key.at(i).name));
   std::string out;
   model::encode_value(model::Value::map(std::move(key)), out);
   return out;
@@ -40,12 +43,13 @@ Image entry_of(const model::Index& index, const Image& image, model::Item& proje
 }
 
 // The stored form of an index entry.
-std::string encode_entry(const model::TableSchema& table, const model::Index& index, const Image& entry,
-                         int64_t now_us, size_t max_copied_bytes) {
+std::string encode_entry(const model::TableSchema& table, const model::Index& index,
+                         const Image& entry, int64_t now_us, size_t max_copied_bytes) {
   if (entry.size_bytes <= max_copied_bytes) return encode(*entry.item, entry.size_bytes, now_us);
   model::Item keys;
   for (const model::KeySchema* schema : {&table.key, &index.key}) {
-    for (size_t i = 0; i < schema->size(); ++i) keys.set(schema->at(i).name, *entry.item->find(schema->at(i).name));
+    for (size_t i = 0; i < schema->size(); ++i)
+      keys.set(schema->at(i).name, *entry.item->find(schema->at(i).name));
   }
   return model::encode_record(keys, {.size_bytes = entry.size_bytes,
                                      .written_us = now_us,
@@ -54,10 +58,12 @@ std::string encode_entry(const model::TableSchema& table, const model::Index& in
 }
 
 // Writes the change of one index. Returns its units.
-double write_index_change(const model::TableSchema& table, const model::Index& index, const std::optional<Image>& old,
-                          const std::optional<Image>& fresh, int64_t now_us, engine::Batch& batch,
-                          int64_t& collection_bytes, bool old_is_missing, size_t max_copied_bytes) {
-  const auto old_key = old && !old_is_missing ? model::index_entry_key(table, index, *old->item) : std::nullopt;
+double write_index_change(const model::TableSchema& table, const model::Index& index,
+                          const std::optional<Image>& old, const std::optional<Image>& fresh,
+                          int64_t now_us, engine::Batch& batch, int64_t& collection_bytes,
+                          bool old_is_missing, size_t max_copied_bytes) {
+  const auto old_key =
+      old && !old_is_missing ? model::index_entry_key(table, index, *old->item) : std::nullopt;
   const auto new_key = fresh ? model::index_entry_key(table, index, *fresh->item) : std::nullopt;
   if (!old_key && !new_key) return 0;
   Counts counts;
@@ -69,7 +75,8 @@ double write_index_change(const model::TableSchema& table, const model::Index& i
   if (old_key && new_key && *old_key == *new_key) {
     if (*old_entry.item == *new_entry.item) return 0;
     batch.put(*new_key, encode_entry(table, index, new_entry, now_us, max_copied_bytes));
-    counts.bytes = static_cast<int64_t>(new_entry.size_bytes) - static_cast<int64_t>(old_entry.size_bytes);
+    counts.bytes =
+        static_cast<int64_t>(new_entry.size_bytes) - static_cast<int64_t>(old_entry.size_bytes);
     units = capacity::write_units(std::max(old_entry.size_bytes, new_entry.size_bytes));
   } else {
     if (old_key) {
@@ -92,12 +99,14 @@ double write_index_change(const model::TableSchema& table, const model::Index& i
 
 // Keeps the queue of expiring items as the images say.
 void write_expiry_change(const model::TableSchema& table, const std::optional<Image>& old,
-                         const std::optional<Image>& fresh, const std::string& item_key, engine::Batch& batch) {
+                         const std::optional<Image>& fresh, const std::string& item_key,
+                         engine::Batch& batch) {
   const auto before = old ? expiry_of(table, *old->item) : std::nullopt;
   const auto after = fresh ? expiry_of(table, *fresh->item) : std::nullopt;
   if (before == after) return;
   if (before) batch.erase(model::expiry_key(table.number, *before, item_key));
-  if (after) batch.put(model::expiry_key(table.number, *after, item_key), key_record(table, *fresh->item));
+  if (after)
+    batch.put(model::expiry_key(table.number, *after, item_key), key_record(table, *fresh->item));
 }
 
 }  // namespace
@@ -115,14 +124,15 @@ std::optional<int64_t> expiry_of(const model::TableSchema& table, const model::I
   return seconds;
 }
 
-void write_expiry(const model::TableSchema& table, const model::Item& item, const std::string& item_key,
-                  engine::Batch& batch) {
+void write_expiry(const model::TableSchema& table, const model::Item& item,
+                  const std::string& item_key, engine::Batch& batch) {
   const auto expiry = expiry_of(table, item);
-  if (expiry) batch.put(model::expiry_key(table.number, *expiry, item_key), key_record(table, item));
+  if (expiry)
+    batch.put(model::expiry_key(table.number, *expiry, item_key), key_record(table, item));
 }
 
-void write_new_entry(const model::TableSchema& table, const model::Index& index, const Image& image, int64_t now_us,
-                     engine::Batch& batch) {
+void write_new_entry(const model::TableSchema& table, const model::Index& index, const Image& image,
+                     int64_t now_us, engine::Batch& batch) {
   int64_t collection_bytes = 0;
   write_index_change(table, index, std::nullopt, image, now_us, batch, collection_bytes, false,
                      kMaxCopiedEntryBytes);
@@ -139,8 +149,8 @@ model::Item project_entry(const model::Index& index, const model::Item& item) {
 }
 
 WriteUnits write_change(const model::TableSchema& table, const std::optional<Image>& old,
-                        const std::optional<Image>& fresh, const std::string& item_key, int64_t now_us,
-                        engine::Batch& batch, const EntryRules& rules) {
+                        const std::optional<Image>& fresh, const std::string& item_key,
+                        int64_t now_us, engine::Batch& batch, const EntryRules& rules) {
   WriteUnits units;
   const size_t old_size = old ? old->size_bytes : 0;
   const size_t new_size = fresh ? fresh->size_bytes : 0;
@@ -161,13 +171,14 @@ WriteUnits write_change(const model::TableSchema& table, const std::optional<Ima
   int64_t collection_bytes = counts.bytes;
   for (size_t i = 0; i < table.indexes.size(); ++i) {
     const bool old_is_missing = rules.missing != nullptr && (*rules.missing)[i];
-    units.indexes[i] = write_index_change(table, table.indexes[i], old, fresh, now_us, batch, collection_bytes,
-                                          old_is_missing, rules.max_copied_bytes);
+    units.indexes[i] = write_index_change(table, table.indexes[i], old, fresh, now_us, batch,
+                                          collection_bytes, old_is_missing, rules.max_copied_bytes);
   }
   if (!table.ttl_attribute.empty()) write_expiry_change(table, old, fresh, item_key, batch);
   if (table.has_local_index() && collection_bytes != 0) {
     const model::Item& item = fresh ? *fresh->item : *old->item;
-    batch.add(model::collection_key(table.number, *item.find(table.key.partition[0].name)), collection_bytes);
+    batch.add(model::collection_key(table.number, *item.find(table.key.partition[0].name)),
+              collection_bytes);
   }
   return units;
 }

@@ -24,7 +24,8 @@ bool needs_old_item(const model::TableSchema& table);
 inline constexpr size_t kMaxCopiedEntryBytes = 4096;
 
 struct EntryRules {
-  // For each index of the schema that is being built: the old image has no entry there yet. Null where no index is.
+  // For each index of the schema that is being built: the old image has no entry there yet. Null
+  // where no index is.
   const std::vector<bool>* missing = nullptr;
   size_t max_copied_bytes = kMaxCopiedEntryBytes;
 };
@@ -33,18 +34,18 @@ struct EntryRules {
 std::optional<int64_t> expiry_of(const model::TableSchema& table, const model::Item& item);
 
 // Queues an item that expires.
-void write_expiry(const model::TableSchema& table, const model::Item& item, const std::string& item_key,
-                  engine::Batch& batch);
+void write_expiry(const model::TableSchema& table, const model::Item& item,
+                  const std::string& item_key, engine::Batch& batch);
 
-// Appends to `batch` what changes `old` into `fresh` (either may be absent): the item, its index entries, the counters.
-// Returns the units that it costs.
+// Appends to `batch` what changes `old` into `fresh` (either may be absent): the item, its index
+// entries, the counters. Returns the units that it costs.
 WriteUnits write_change(const model::TableSchema& table, const std::optional<Image>& old,
-                        const std::optional<Image>& fresh, const std::string& item_key, int64_t now_us,
-                        engine::Batch& batch, const EntryRules& rules = {});
+                        const std::optional<Image>& fresh, const std::string& item_key,
+                        int64_t now_us, engine::Batch& batch, const EntryRules& rules = {});
 
 // Writes the entry of one item in one index, which has none yet.
-void write_new_entry(const model::TableSchema& table, const model::Index& index, const Image& image, int64_t now_us,
-                     engine::Batch& batch);
+void write_new_entry(const model::TableSchema& table, const model::Index& index, const Image& image,
+                     int64_t now_us, engine::Batch& batch);
 
 // The part of an item that an index holds.
 model::Item project_entry(const model::Index& index, const model::Item& item);

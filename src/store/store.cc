@@ -11,8 +11,8 @@ namespace stator::store {
 
 namespace {
 
-constexpr int kMaxAttempts = 64;      // of a change that meets conflicts or a schema change
-constexpr int kMaxViews = 64;         // of a read whose view expires
+constexpr int kMaxAttempts = 64;  // of a change that meets conflicts or a schema change
+constexpr int kMaxViews = 64;     // of a read whose view expires
 constexpr size_t kFirstChunkRows = 64;
 constexpr size_t kChunkRows = 512;
 constexpr size_t kChunkBytes = 256 * 1024;
@@ -21,7 +21,9 @@ constexpr size_t kChunkBytes = 256 * 1024;
   throw ApiError("ResourceNotFoundException", "Requested resource not found");
 }
 
-[[noreturn]] void throw_engine_failed(const std::string& detail) { throw engine::EngineError(detail); }
+[[noreturn]] void throw_engine_failed(const std::string& detail) {
+  throw engine::EngineError(detail);
+}
 
 int64_t counter_value(const std::optional<std::string>& stored) {
   if (!stored || stored->size() != 8) return 0;
@@ -36,15 +38,16 @@ bool is_current(const engine::Held& held, size_t guard, const model::TableSchema
 }
 
 // What the body of a change makes of one write. Runs under the item's latch, perhaps several times.
-void run_write(const Write& write, const std::string& key, const std::optional<std::string>& record, int64_t now_us,
-               engine::Batch& batch, WriteResult& result, const EntryRules& rules) {
+void run_write(const Write& write, const std::string& key, const std::optional<std::string>& record,
+               int64_t now_us, engine::Batch& batch, WriteResult& result, const EntryRules& rules) {
   const model::TableSchema& schema = *write.table->schema;
   std::optional<Image> old;
   std::optional<model::Item> old_item;
   if (record) {
     std::string_view encoded = *record;
     const model::RecordHeader header = model::read_header(encoded);
-    const bool decode = write.condition || write.want_old || write.kind == Write::Kind::kUpdate || needs_old_item(schema);
+    const bool decode = write.condition || write.want_old || write.kind == Write::Kind::kUpdate ||
+                        needs_old_item(schema);
     if (decode) old_item = model::decode_item(encoded);
     old = Image{old_item ? &*old_item : nullptr, header.size_bytes};
   }
@@ -79,11 +82,13 @@ void run_write(const Write& write, const std::string& key, const std::optional<s
       result.units = write_change(schema, old, std::nullopt, key, now_us, batch, rules);
       break;
     case Write::Kind::kUpdate: {
-      std::optional<model::Item> updated = write.update.apply(old_item ? &*old_item : nullptr, write.item);
+      std::optional<model::Item> updated =
+          write.update.apply(old_item ? &*old_item : nullptr, write.item);
       if (!updated) break;
       write.update.check_updated_index_keys(*updated, schema);
       const size_t size = model::size_bytes(*updated);
-      if (size > kMaxItemBytes) invalid("Item size to update has exceeded the maximum allowed size");
+      if (size > kMaxItemBytes)
+        invalid("Item size to update has exceeded the maximum allowed size");
       const Image fresh{&*updated, size};
       result.units = write_change(schema, old, fresh, key, now_us, batch, rules);
       result.size_bytes = size;
@@ -94,8 +99,9 @@ void run_write(const Write& write, const std::string& key, const std::optional<s
   if (write.want_old) result.old_item = std::move(old_item);
 }
 
-// Whether the old image of an item has its entry in an index that is being built has to be seen, and so held, before
-// the item itself is: the entries are predicted from a view, and a wrong prediction is made again.
+// Whether the old image of an item has its entry in an index that is being built has to be seen,
+// and so held, before the item itself is: the entries are predicted from a view, and a wrong
+// prediction is made again.
 class BuildingEntries {
  public:
   // Adds the entries of `record` to the keys to hold.
@@ -122,7 +128,8 @@ class BuildingEntries {
   const std::vector<bool>* missing() const { return schema_ != nullptr ? &missing_ : nullptr; }
 
  private:
-  std::vector<std::optional<std::string>> entries_of(const std::optional<std::string>& record) const {
+  std::vector<std::optional<std::string>> entries_of(
+      const std::optional<std::string>& record) const {
     std::vector<std::optional<std::string>> entries(schema_->indexes.size());
     if (!record) return entries;
     const model::Item item = model::decode_record(*record);
@@ -139,7 +146,8 @@ class BuildingEntries {
   std::vector<bool> missing_;
 };
 
-// Many large items in many indexes must still fit into one batch: the more entries, the smaller the copies.
+// Many large items in many indexes must still fit into one batch: the more entries, the smaller the
+// copies.
 size_t copied_bytes_for(const std::vector<Write>& writes) {
   constexpr size_t kBudgetBytes = 2 * 1024 * 1024;
   size_t entries = 1;
@@ -168,7 +176,8 @@ Task<bool> try_refresh(catalog::Catalog& catalog, catalog::TablePtr& table, int6
   }
   if (!found || found->schema->number != table->schema->number) co_return false;
   const auto state = found->state(now_ms);
-  if (state == catalog::TableState::kDeleting || state == catalog::TableState::kGone) co_return false;
+  if (state == catalog::TableState::kDeleting || state == catalog::TableState::kGone)
+    co_return false;
   table = found;
   co_return true;
 }
@@ -180,24 +189,28 @@ Task<void> refresh(catalog::Catalog& catalog, catalog::TablePtr& table, int64_t 
 }
 
 // Throws if the attributes that `index` has as keys cannot be keys.
-void check_index_key(const model::TableSchema& table, const model::Index& index, const model::Item& item) {
+void check_index_key(const model::TableSchema& table, const model::Index& index,
+                     const model::Item& item) {
   for (size_t i = 0; i < index.key.size(); ++i) {
     const model::KeyAttribute& attribute = index.key.at(i);
     if (table.key.position(attribute.name)) continue;
     const model::Value* value = item.find(attribute.name);
     if (value == nullptr) continue;
     if (value->type() != model::value_type(attribute.type)) {
-      invalid("One or more parameter values were invalid: Type mismatch for Index Key " + attribute.name +
-              " Expected: " + std::string(model::key_type_name(attribute.type)) +
-              " Actual: " + std::string(model::type_name(value->type())) + " IndexName: " + index.name);
+      invalid("One or more parameter values were invalid: Type mismatch for Index Key " +
+              attribute.name + " Expected: " + std::string(model::key_type_name(attribute.type)) +
+              " Actual: " + std::string(model::type_name(value->type())) +
+              " IndexName: " + index.name);
     }
     const bool empty_string = value->is(model::Type::kString) && value->as_string().empty();
     const bool empty_binary = value->is(model::Type::kBinary) && value->as_binary().empty();
     if (empty_string || empty_binary) {
-      invalid("One or more parameter values are not valid. A value specified for a secondary index key is not "
-              "supported. The AttributeValue for a key attribute cannot contain an empty " +
-              std::string(empty_string ? "string" : "binary") + " value. IndexName: " + index.name +
-              ", IndexKey: " + attribute.name);
+      invalid(
+          "One or more parameter values are not valid. A value specified for a secondary index key "
+          "is not "
+          "supported. The AttributeValue for a key attribute cannot contain an empty " +
+          std::string(empty_string ? "string" : "binary") + " value. IndexName: " + index.name +
+          ", IndexKey: " + attribute.name);
     }
   }
 }
@@ -272,11 +285,13 @@ Task<PageEnd> Store::read(ReadPlan plan, std::function<void(const Found&)> visit
     for (size_t i = 0; i < rows.size(); ++i) {
       std::string_view encoded = rows.value(i);
       const model::RecordHeader header = model::read_header(encoded);
-      if (!plan.table->insights.empty()) insights_.accessed(*plan.table, plan.index, model::decode_item(encoded));
+      if (!plan.table->insights.empty())
+        insights_.accessed(*plan.table, plan.index, model::decode_item(encoded));
       std::optional<std::string> fetched;
       std::string projected;
       if (plan.fetch_items || header.reference) {
-        const std::string item_key = model::item_key(*plan.table->schema, model::decode_item(encoded));
+        const std::string item_key =
+            model::item_key(*plan.table->schema, model::decode_item(encoded));
         for (bool done = false; !done;) {
           try {
             fetched = co_await view->get(item_key);
@@ -299,7 +314,8 @@ Task<PageEnd> Store::read(ReadPlan plan, std::function<void(const Found&)> visit
       visit({encoded, header.size_bytes});
       end.scanned += 1;
       end.size_bytes += header.size_bytes;
-      const bool full = end.size_bytes >= kMaxPageBytes || (plan.limit && end.scanned >= *plan.limit);
+      const bool full =
+          end.size_bytes >= kMaxPageBytes || (plan.limit && end.scanned >= *plan.limit);
       if (full) {
         end.last_key = rows.key(i);
         end.last_record = rows.value(i);
@@ -330,7 +346,8 @@ Task<WriteResult> Store::write(Write write) {
     engine::Mutation mutation;
     mutation.kind = engine::ChangeKind::kSingle;
     mutation.shared.push_back(catalog::schema_guard_key(schema.number));
-    if (counts_collection) mutation.shared.push_back(model::collection_key(schema.number, partition_value(write)));
+    if (counts_collection)
+      mutation.shared.push_back(model::collection_key(schema.number, partition_value(write)));
     mutation.exclusive.push_back(key);
     BuildingEntries building;
     if (schema.is_building()) {
@@ -349,7 +366,8 @@ Task<WriteResult> Store::write(Write write) {
         check_collection(write, result);
       }
       const int64_t collection_bytes = result.collection_bytes;
-      run_write(write, key, held.exclusive(0), now_us, batch, result, {.missing = building.missing()});
+      run_write(write, key, held.exclusive(0), now_us, batch, result,
+                {.missing = building.missing()});
       result.collection_bytes = collection_bytes;
     };
     auto pending = engine_.mutate(std::move(mutation));
@@ -374,12 +392,14 @@ Task<WriteResult> Store::write(Write write) {
   }
 }
 
-Task<TransactionResult> Store::transact(std::vector<Write> writes, std::optional<Companion> companion) {
+Task<TransactionResult> Store::transact(std::vector<Write> writes,
+                                        std::optional<Companion> companion) {
   for (int attempt = 0;; ++attempt) {
     TransactionResult outcome_of;
     engine::Mutation mutation;
     mutation.kind = engine::ChangeKind::kTransaction;
-    // Guards are shared by the writes of one table; collection sizes follow, one for each write that has one.
+    // Guards are shared by the writes of one table; collection sizes follow, one for each write
+    // that has one.
     std::vector<size_t> guard_of(writes.size());
     std::vector<size_t> collection_of(writes.size(), SIZE_MAX);
     const auto share = [&](std::string key) {
@@ -413,10 +433,12 @@ Task<TransactionResult> Store::transact(std::vector<Write> writes, std::optional
       outcome_of = TransactionResult();
       outcome_of.results.resize(writes.size());
       stale = false;
-      for (size_t i = 0; i < writes.size(); ++i) stale = stale || !is_current(held, guard_of[i], *writes[i].table->schema);
+      for (size_t i = 0; i < writes.size(); ++i)
+        stale = stale || !is_current(held, guard_of[i], *writes[i].table->schema);
       again = false;
       for (size_t i = 0; !stale && i < writes.size(); ++i) {
-        again = again || (building[i].missing() != nullptr && !building[i].look(held, held.exclusive(i)));
+        again = again ||
+                (building[i].missing() != nullptr && !building[i].look(held, held.exclusive(i)));
       }
       if (stale || again) return;
       if (companion && !companion->inspect(held.exclusive(keys.size()))) {
@@ -480,7 +502,8 @@ Task<std::vector<Store::Size>> Store::sizes(const model::TableSchema& table) {
     try {
       const auto values = co_await view->get_many(keys);
       std::vector<Size> sizes;
-      for (size_t i = 0; i < values.size(); i += 2) sizes.push_back({counter_value(values[i]), counter_value(values[i + 1])});
+      for (size_t i = 0; i < values.size(); i += 2)
+        sizes.push_back({counter_value(values[i]), counter_value(values[i + 1])});
       co_return sizes;
     } catch (const engine::ViewExpired&) {
       if (attempt >= kMaxViews) throw;
@@ -494,8 +517,9 @@ Task<void> Store::erase_table(model::TableNumber table) {
   co_await erasing;
 }
 
-Task<bool> Store::build_entries(catalog::TablePtr table, model::IndexNumber number, std::vector<model::Item> items,
-                                std::string cursor_key, std::string cursor) {
+Task<bool> Store::build_entries(catalog::TablePtr table, model::IndexNumber number,
+                                std::vector<model::Item> items, std::string cursor_key,
+                                std::string cursor) {
   for (int attempt = 0;; ++attempt) {
     const model::TableSchema& schema = *table->schema;
     const auto index = std::find_if(schema.indexes.begin(), schema.indexes.end(),
@@ -532,7 +556,8 @@ Task<bool> Store::build_entries(catalog::TablePtr table, model::IndexNumber numb
     auto pending = engine_.mutate(std::move(mutation));
     const engine::Outcome outcome = co_await pending;
     if (outcome.committed() && !stale) co_return true;
-    if (outcome.kind == engine::Outcome::Kind::kFailed || attempt >= kMaxAttempts) throw_engine_failed(outcome.detail);
+    if (outcome.kind == engine::Outcome::Kind::kFailed || attempt >= kMaxAttempts)
+      throw_engine_failed(outcome.detail);
     if (stale) {
       auto refreshing = try_refresh(catalog_, table, clock_.now_ms());
       const bool there = co_await refreshing;
@@ -541,8 +566,8 @@ Task<bool> Store::build_entries(catalog::TablePtr table, model::IndexNumber numb
   }
 }
 
-Task<bool> Store::queue_expiring(catalog::TablePtr table, std::vector<model::Item> items, std::string cursor_key,
-                                 std::string cursor) {
+Task<bool> Store::queue_expiring(catalog::TablePtr table, std::vector<model::Item> items,
+                                 std::string cursor_key, std::string cursor) {
   for (int attempt = 0;; ++attempt) {
     const model::TableSchema& schema = *table->schema;
     if (schema.ttl_attribute.empty()) co_return false;
@@ -566,7 +591,8 @@ Task<bool> Store::queue_expiring(catalog::TablePtr table, std::vector<model::Ite
     auto pending = engine_.mutate(std::move(mutation));
     const engine::Outcome outcome = co_await pending;
     if (outcome.committed() && !stale) co_return true;
-    if (outcome.kind == engine::Outcome::Kind::kFailed || attempt >= kMaxAttempts) throw_engine_failed(outcome.detail);
+    if (outcome.kind == engine::Outcome::Kind::kFailed || attempt >= kMaxAttempts)
+      throw_engine_failed(outcome.detail);
     if (stale) {
       auto refreshing = try_refresh(catalog_, table, clock_.now_ms());
       const bool there = co_await refreshing;
@@ -575,7 +601,8 @@ Task<bool> Store::queue_expiring(catalog::TablePtr table, std::vector<model::Ite
   }
 }
 
-Task<bool> Store::expire(catalog::TablePtr table, model::Item key, int64_t expiry_s, std::string queue_row) {
+Task<bool> Store::expire(catalog::TablePtr table, model::Item key, int64_t expiry_s,
+                         std::string queue_row) {
   const std::string attribute = table->schema->ttl_attribute;
   if (attribute.empty()) co_return false;
   Write deletion;
@@ -611,7 +638,8 @@ Task<void> Store::erase(model::TableNumber table, engine::Range range) {
     auto pending = engine_.mutate(std::move(mutation));
     const engine::Outcome outcome = co_await pending;
     if (outcome.committed()) break;
-    if (outcome.kind == engine::Outcome::Kind::kFailed || attempt >= kMaxAttempts) throw_engine_failed(outcome.detail);
+    if (outcome.kind == engine::Outcome::Kind::kFailed || attempt >= kMaxAttempts)
+      throw_engine_failed(outcome.detail);
   }
   engine_.reclaim(range);
 }

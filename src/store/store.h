@@ -1,5 +1,5 @@
-// Reading and changing items. One change becomes the base item, its index entries and counters in one batch; there is
-// no second path that writes items.
+// Reading and changing items. One change becomes the base item, its index entries and counters in
+// one batch; there is no second path that writes items.
 #pragma once
 
 #include <functional>
@@ -38,8 +38,8 @@ struct Write {
   enum class Presence { kAny, kMustExist, kMustNotExist };
   Presence presence = Presence::kAny;
   size_t item_size_bytes = 0;  // kPut: size of the item
-  bool want_old = false;       // the result has the old item (it always has with a failed condition)
-  bool want_new = false;       // kUpdate: the result has the new item
+  bool want_old = false;  // the result has the old item (it always has with a failed condition)
+  bool want_new = false;  // kUpdate: the result has the new item
 };
 
 // Units a write cost, by where.
@@ -54,9 +54,11 @@ struct WriteResult {
   std::optional<model::Item> old_item;
   std::optional<model::Item> new_item;
   WriteUnits units;
-  size_t size_bytes = 0;         // of the item after the write; before it if there is none after
-  int64_t collection_bytes = 0;  // of the item's collection, before this write; 0 without local indexes
-  // A change that this item refuses (wrong operand type, too large): an error of its own in a transaction.
+  size_t size_bytes = 0;  // of the item after the write; before it if there is none after
+  int64_t collection_bytes =
+      0;  // of the item's collection, before this write; 0 without local indexes
+  // A change that this item refuses (wrong operand type, too large): an error of its own in a
+  // transaction.
   std::optional<ApiError> error;
 
   bool done() const { return kind == Kind::kDone && !error; }
@@ -93,11 +95,11 @@ struct Found {
 
 struct PageEnd {
   size_t scanned = 0;
-  size_t size_bytes = 0;         // read in table or index
-  double fetch_units = 0;        // for items fetched from the table, consistent
-  std::string last_key;          // engine key of the last row looked at
-  std::string last_record;       // and its value
-  bool more = false;             // the page ended before the range did
+  size_t size_bytes = 0;    // read in table or index
+  double fetch_units = 0;   // for items fetched from the table, consistent
+  std::string last_key;     // engine key of the last row looked at
+  std::string last_record;  // and its value
+  bool more = false;        // the page ended before the range did
 };
 
 // Thread-safe.
@@ -114,37 +116,44 @@ class Store {
   };
   Task<std::vector<std::optional<std::string>>> get_many(std::vector<Key> keys);
 
-  // Reads a page: calls `visit` for each item in order until the plan's limit, 1 MB or the end of the range.
+  // Reads a page: calls `visit` for each item in order until the plan's limit, 1 MB or the end of
+  // the range.
   Task<PageEnd> read(ReadPlan plan, std::function<void(const Found&)> visit);
 
-  // Throws ApiError as the operation must answer it: what the item refuses, a table that went away, a conflict with a
-  // transaction. A failed condition is a result.
+  // Throws ApiError as the operation must answer it: what the item refuses, a table that went away,
+  // a conflict with a transaction. A failed condition is a result.
   Task<WriteResult> write(Write write);
   // A record that is held together with the items of a transaction: its idempotency token.
   struct Companion {
     std::string key;
-    // Sees what the record holds before the writes run; false refuses the transaction. May throw, may run again.
+    // Sees what the record holds before the writes run; false refuses the transaction. May throw,
+    // may run again.
     std::function<bool(const std::optional<std::string>& value)> inspect;
     // Adds to the batch of a transaction that is about to commit.
     std::function<void(const std::vector<WriteResult>& results, engine::Batch& batch)> finish;
   };
   // All or nothing.
-  Task<TransactionResult> transact(std::vector<Write> writes, std::optional<Companion> companion = std::nullopt);
+  Task<TransactionResult> transact(std::vector<Write> writes,
+                                   std::optional<Companion> companion = std::nullopt);
 
-  // Background work on items as a view showed them. Each change is made under the item's own latch, from what the item
-  // is by then, so that writers go on meanwhile; what a writer has done already is left alone. `cursor_key` is put to
-  // `cursor` in the same commit. False if the table or the index is gone.
+  // Background work on items as a view showed them. Each change is made under the item's own latch,
+  // from what the item is by then, so that writers go on meanwhile; what a writer has done already
+  // is left alone. `cursor_key` is put to `cursor` in the same commit. False if the table or the
+  // index is gone.
   //
   // Makes the entries of `items` in an index that is being built.
-  Task<bool> build_entries(catalog::TablePtr table, model::IndexNumber index, std::vector<model::Item> items,
-                           std::string cursor_key, std::string cursor);
+  Task<bool> build_entries(catalog::TablePtr table, model::IndexNumber index,
+                           std::vector<model::Item> items, std::string cursor_key,
+                           std::string cursor);
   // Queues those of `items` that expire.
-  Task<bool> queue_expiring(catalog::TablePtr table, std::vector<model::Item> items, std::string cursor_key,
-                            std::string cursor);
-  // Deletes an item if it expires at `expiry_s`, and in any case its row in the queue unless that is right again. False
-  // if there was nothing to delete.
-  Task<bool> expire(catalog::TablePtr table, model::Item key, int64_t expiry_s, std::string queue_row);
-  // Erases a range of keys that nobody writes to: the table's schema has changed so that nobody does.
+  Task<bool> queue_expiring(catalog::TablePtr table, std::vector<model::Item> items,
+                            std::string cursor_key, std::string cursor);
+  // Deletes an item if it expires at `expiry_s`, and in any case its row in the queue unless that
+  // is right again. False if there was nothing to delete.
+  Task<bool> expire(catalog::TablePtr table, model::Item key, int64_t expiry_s,
+                    std::string queue_row);
+  // Erases a range of keys that nobody writes to: the table's schema has changed so that nobody
+  // does.
   Task<void> erase(model::TableNumber table, engine::Range range);
 
   // Items and bytes of a table, or of one of its indexes, as of now.
@@ -161,7 +170,8 @@ class Store {
   engine::Engine& engine() { return engine_; }
   catalog::Catalog& catalog() { return catalog_; }
   const Clock& clock() const { return clock_; }
-  // Which keys are used most. The store counts what is accessed; who refuses a request counts what is throttled.
+  // Which keys are used most. The store counts what is accessed; who refuses a request counts what
+  // is throttled.
   capacity::Insights& insights() { return insights_; }
 
  private:
@@ -173,7 +183,8 @@ class Store {
   capacity::Insights insights_;
 };
 
-// Throws what the service says about an item whose index keys have a wrong type or are empty. Of a put item.
+// Throws what the service says about an item whose index keys have a wrong type or are empty. Of a
+// put item.
 void check_index_keys(const model::TableSchema& table, const model::Item& item);
 
 }  // namespace stator::store

@@ -51,9 +51,11 @@ class Backfill final : public Job {
       for (size_t i = 0; i < rows.size(); ++i) items.push_back(model::decode_record(rows.value(i)));
       from.assign(rows.key(rows.size() - 1));
       from.push_back('\0');
-      const bool there = pass == kExpiryPass
-                             ? run_blocking(site_.store.queue_expiring(table, std::move(items), cursor_key, from))
-                             : run_blocking(site_.store.build_entries(table, pass, std::move(items), cursor_key, from));
+      const bool there =
+          pass == kExpiryPass
+              ? run_blocking(site_.store.queue_expiring(table, std::move(items), cursor_key, from))
+              : run_blocking(
+                    site_.store.build_entries(table, pass, std::move(items), cursor_key, from));
       if (!there) return false;
     }
     return true;
@@ -74,8 +76,8 @@ class Backfill final : public Job {
     for (;;) {
       try {
         const auto view = site_.store.engine().view();
-        return run_blocking(
-            view->scan(range, engine::Direction::kForward, {.rows = kChunkRows, .bytes = kChunkBytes}));
+        return run_blocking(view->scan(range, engine::Direction::kForward,
+                                       {.rows = kChunkRows, .bytes = kChunkBytes}));
       } catch (const engine::ViewExpired&) {
         continue;
       }
@@ -95,8 +97,9 @@ class Backfill final : public Job {
       changed.schema = std::move(schema);
     };
     run_blocking(site_.catalog.update(table.name(), done));
-    run_blocking(site_.store.erase(table.schema->number, {model::cursor_key(table.schema->number, pass),
-                                                          prefix_end(model::cursor_key(table.schema->number, pass))}));
+    run_blocking(site_.store.erase(table.schema->number,
+                                   {model::cursor_key(table.schema->number, pass),
+                                    prefix_end(model::cursor_key(table.schema->number, pass))}));
   }
 
   Site site_;
@@ -104,6 +107,8 @@ class Backfill final : public Job {
 
 }  // namespace
 
-std::unique_ptr<Job> make_backfill(Site site) { return std::make_unique<Backfill>(site); }
+std::unique_ptr<Job> make_backfill(Site site) {
+  return std::make_unique<Backfill>(site);
+}
 
 }  // namespace stator::work

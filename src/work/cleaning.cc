@@ -10,7 +10,9 @@ namespace {
 
 constexpr size_t kTokensAtOnce = 256;
 
-engine::Range whole(const std::string& prefix) { return {prefix, prefix_end(prefix)}; }
+engine::Range whole(const std::string& prefix) {
+  return {prefix, prefix_end(prefix)};
+}
 
 class Cleaning final : public Job {
  public:
@@ -38,7 +40,8 @@ class Cleaning final : public Job {
     engine::Rows rows;
     try {
       const auto view = engine.view();
-      rows = run_blocking(view->scan(due, engine::Direction::kForward, {.rows = kTokensAtOnce, .bytes = SIZE_MAX}));
+      rows = run_blocking(
+          view->scan(due, engine::Direction::kForward, {.rows = kTokensAtOnce, .bytes = SIZE_MAX}));
     } catch (const engine::ViewExpired&) {
       return true;
     }
@@ -51,7 +54,8 @@ class Cleaning final : public Job {
     mutation.body = [&](const engine::Held& held, engine::Batch& batch) {
       for (size_t i = 0; i < rows.size(); ++i) {
         batch.erase(std::string(rows.key(i)));
-        // The token may have been used again since; its record begins with a version and its own expiry.
+        // The token may have been used again since; its record begins with a version and its own
+        // expiry.
         const auto& record = held.exclusive(i);
         const std::string_view expiry = rows.key(i).substr(2, 8);
         if (record && std::string_view(*record).substr(1, 8) == expiry) {
@@ -74,8 +78,9 @@ class Cleaning final : public Job {
       run_blocking(site_.store.erase(number, whole(model::cursor_key(number, index))));
     }
     const std::function<void(catalog::Table&)> forget = [&](catalog::Table& changed) {
-      std::erase_if(changed.dead_indexes,
-                    [&](auto index) { return std::find(dead.begin(), dead.end(), index) != dead.end(); });
+      std::erase_if(changed.dead_indexes, [&](auto index) {
+        return std::find(dead.begin(), dead.end(), index) != dead.end();
+      });
     };
     run_blocking(site_.catalog.update(table.name(), forget));
   }
@@ -96,6 +101,8 @@ class Cleaning final : public Job {
 
 }  // namespace
 
-std::unique_ptr<Job> make_cleaning(Site site) { return std::make_unique<Cleaning>(site); }
+std::unique_ptr<Job> make_cleaning(Site site) {
+  return std::make_unique<Cleaning>(site);
+}
 
 }  // namespace stator::work

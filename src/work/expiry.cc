@@ -40,7 +40,8 @@ class Expiry final : public Job {
       engine::Rows rows;
       try {
         const auto view = site_.store.engine().view();
-        rows = run_blocking(view->scan(due, engine::Direction::kForward, {.rows = kRowsAtOnce, .bytes = SIZE_MAX}));
+        rows = run_blocking(
+            view->scan(due, engine::Direction::kForward, {.rows = kRowsAtOnce, .bytes = SIZE_MAX}));
       } catch (const engine::ViewExpired&) {
         continue;
       }
@@ -49,8 +50,8 @@ class Expiry final : public Job {
       for (size_t i = 0; i < rows.size(); ++i) {
         std::string_view encoded = rows.value(i);
         model::Item key = model::decode_value(encoded).as_map();
-        under_way.push_back(
-            site_.store.expire(table, std::move(key), model::expiry_in_key(rows.key(i)), std::string(rows.key(i))));
+        under_way.push_back(site_.store.expire(
+            table, std::move(key), model::expiry_in_key(rows.key(i)), std::string(rows.key(i))));
       }
       run_blocking(when_all(std::move(under_way)));
     }
@@ -63,6 +64,8 @@ class Expiry final : public Job {
 
 }  // namespace
 
-std::unique_ptr<Job> make_expiry(Site site, int64_t delay_s) { return std::make_unique<Expiry>(site, delay_s); }
+std::unique_ptr<Job> make_expiry(Site site, int64_t delay_s) {
+  return std::make_unique<Expiry>(site, delay_s);
+}
 
 }  // namespace stator::work

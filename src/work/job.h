@@ -1,5 +1,5 @@
-// Background work: what it is and the thread that does it. What is to be done is always in the catalog, so a crash in
-// between loses nothing; the next start goes on.
+// Background work: what it is and the thread that does it. What is to be done is always in the
+// catalog, so a crash in between loses nothing; the next start goes on.
 #pragma once
 
 #include <condition_variable>
@@ -21,8 +21,8 @@ class Job {
   virtual bool step() = 0;
 };
 
-// Owns a thread that runs its jobs in turn: again at once while there is work, else when woken or after a second
-// (time alone makes work: a table is gone, an item expires).
+// Owns a thread that runs its jobs in turn: again at once while there is work, else when woken or
+// after a second (time alone makes work: a table is gone, an item expires).
 class Background {
  public:
   explicit Background(std::vector<std::unique_ptr<Job>> jobs);
@@ -38,7 +38,8 @@ class Background {
   std::condition_variable changed_;
   bool woken_ = true;
   bool stopping_ = false;
-  ThreadPool resume_{"stator-work", 1};  // where what a job awaits goes on: not on the engine's committer
+  ThreadPool resume_{"stator-work",
+                     1};  // where what a job awaits goes on: not on the engine's committer
   std::thread thread_;
 };
 

@@ -19,13 +19,17 @@ struct Site {
   const Clock& clock;
 };
 
-// Erases the data of deleted tables, the entries of deleted indexes and the queues of disabled expiry.
+// Erases the data of deleted tables, the entries of deleted indexes and the queues of disabled
+// expiry.
 std::unique_ptr<Job> make_cleaning(Site site);
-// Makes the entries of new indexes, and queues the expiring items of tables whose expiry was just enabled.
+// Makes the entries of new indexes, and queues the expiring items of tables whose expiry was just
+// enabled.
 std::unique_ptr<Job> make_backfill(Site site);
 // Deletes items whose time has come, `delay_s` later than that.
 std::unique_ptr<Job> make_expiry(Site site, int64_t delay_s);
-// Makes provisioned capacity follow what is consumed of it, as scaling policies ask. Also says what has to be counted.
-std::unique_ptr<Job> make_scaling(Site site, catalog::Scaling& scaling, capacity::Consumption& consumption);
+// Makes provisioned capacity follow what is consumed of it, as scaling policies ask. Also says what
+// has to be counted.
+std::unique_ptr<Job> make_scaling(Site site, catalog::Scaling& scaling,
+                                  capacity::Consumption& consumption);
 
 }  // namespace stator::work

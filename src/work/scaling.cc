@@ -1,5 +1,6 @@
-// Target tracking, as the service does it: capacity rises when more than the target was used in each of the last two
-// minutes, and falls when much less was used in each of the last fifteen, if anything was.
+// Target tracking, as the service does it: capacity rises when more than the target was used in
+// each of the last two minutes, and falls when much less was used in each of the last fifteen, if
+// anything was.
 #include <algorithm>
 #include <cmath>
 #include <deque>
@@ -18,8 +19,8 @@ constexpr size_t kMinutesIn = 15;
 constexpr double kSecondsInMinute = 60;
 constexpr double kMarginPercent = 20;  // below the target by that much, capacity may fall
 
-using catalog::ScalableTarget;
 using capacity::Consumption;
+using catalog::ScalableTarget;
 
 // Units of whole minutes, of which the last few are kept.
 class Usage {
@@ -36,7 +37,9 @@ class Usage {
     last_total_ = total;
     if (minute > minute_) {
       add(in_minute_);
-      for (int64_t i = std::max(minute_ + 1, minute - static_cast<int64_t>(kMinutesIn)); i < minute; ++i) add(0);
+      for (int64_t i = std::max(minute_ + 1, minute - static_cast<int64_t>(kMinutesIn)); i < minute;
+           ++i)
+        add(0);
       in_minute_ = 0;
       minute_ = minute;
     }
@@ -44,7 +47,8 @@ class Usage {
   }
   void forget() { minutes_.clear(); }
 
-  // Units a second in each of the last `count` minutes, the newest last; nothing if there are not so many yet.
+  // Units a second in each of the last `count` minutes, the newest last; nothing if there are not
+  // so many yet.
   std::vector<double> last(size_t count) const {
     if (minutes_.size() < count) return {};
     return {minutes_.end() - static_cast<std::ptrdiff_t>(count), minutes_.end()};
@@ -103,7 +107,8 @@ class Follow final : public Job {
     if (name.empty()) return &table.capacity;
     const auto& indexes = table.schema->indexes;
     for (size_t i = 0; i < indexes.size(); ++i) {
-      if (indexes[i].name == name && indexes[i].global && !indexes[i].building) return &table.index_capacity[i];
+      if (indexes[i].name == name && indexes[i].global && !indexes[i].building)
+        return &table.index_capacity[i];
     }
     return nullptr;
   }
@@ -134,8 +139,9 @@ class Follow final : public Job {
     note(target, units_of(capacity, target), *decision, now_ms);
   }
 
-  static std::optional<Decision> decide(const ScalableTarget& target, const catalog::Capacity& capacity,
-                                        const Usage& usage, int64_t now_ms) {
+  static std::optional<Decision> decide(const ScalableTarget& target,
+                                        const catalog::Capacity& capacity, const Usage& usage,
+                                        int64_t now_ms) {
     const int64_t current = units_of(capacity, target);
     const bool may_lower = catalog::may_lower(capacity, now_ms);
     if (current < target.min) {
@@ -153,8 +159,9 @@ class Follow final : public Job {
     return chosen;
   }
 
-  static std::optional<Decision> wanted_by(const catalog::ScalingPolicy& policy, const ScalableTarget& target,
-                                           int64_t current, const Usage& usage, int64_t now_ms, bool may_lower) {
+  static std::optional<Decision> wanted_by(const catalog::ScalingPolicy& policy,
+                                           const ScalableTarget& target, int64_t current,
+                                           const Usage& usage, int64_t now_ms, bool may_lower) {
     const double share = policy.target_percent / 100;
     const auto capacity_for = [&](double rate) {
       return std::clamp(static_cast<int64_t>(std::ceil(rate / share)), target.min, target.max);
@@ -165,17 +172,20 @@ class Follow final : public Job {
     const auto units = static_cast<double>(current);
 
     const auto recent = usage.last(kMinutesOut);
-    const bool high = !recent.empty() && std::all_of(recent.begin(), recent.end(),
-                                                     [&](double rate) { return rate > units * share; });
+    const bool high =
+        !recent.empty() && std::all_of(recent.begin(), recent.end(),
+                                       [&](double rate) { return rate > units * share; });
     if (high && !target.out_suspended && cooled(target.last_out_ms, policy.scale_out_cooldown_s)) {
       const int64_t wanted = capacity_for(*std::max_element(recent.begin(), recent.end()));
       if (wanted > current) return Decision{wanted, alarm(target, policy, "AlarmHigh"), true};
     }
 
-    if (policy.disable_scale_in.value_or(false) || target.in_suspended || !may_lower) return std::nullopt;
+    if (policy.disable_scale_in.value_or(false) || target.in_suspended || !may_lower)
+      return std::nullopt;
     const auto window = usage.last(kMinutesIn);
     if (window.empty()) return std::nullopt;
-    const double low = units * std::max(policy.target_percent - kMarginPercent, policy.target_percent / 2) / 100;
+    const double low =
+        units * std::max(policy.target_percent - kMarginPercent, policy.target_percent / 2) / 100;
     const double most = *std::max_element(window.begin(), window.end());
     // The service does not lower the capacity of what nobody uses.
     if (most <= 0 || most >= low) return std::nullopt;
@@ -185,7 +195,8 @@ class Follow final : public Job {
     return Decision{wanted, alarm(target, policy, "AlarmLow"), true};
   }
 
-  static std::string alarm(const ScalableTarget& target, const catalog::ScalingPolicy& policy, const char* kind) {
+  static std::string alarm(const ScalableTarget& target, const catalog::ScalingPolicy& policy,
+                           const char* kind) {
     return "monitor alarm TargetTracking-" + target.resource + "-" + kind + "-" + policy.id +
            " in state ALARM triggered policy " + policy.name;
   }
@@ -211,18 +222,20 @@ class Follow final : public Job {
     return updated && applied;
   }
 
-  void note(const ScalableTarget& target, int64_t before, const Decision& decision, int64_t now_ms) {
+  void note(const ScalableTarget& target, int64_t before, const Decision& decision,
+            int64_t now_ms) {
     const bool out = decision.units > before;
-    const std::string what = std::string(target.writes() ? "write" : "read") + " capacity units to " +
-                             std::to_string(decision.units) + ".";
-    run_blocking(scaling_.record({.id = ids_.uuid(),
-                                  .resource = target.resource,
-                                  .dimension = target.dimension,
-                                  .description = "Setting " + what,
-                                  .cause = decision.cause,
-                                  .message = "Successfully set " + what + " Change successfully fulfilled by dynamodb.",
-                                  .started_ms = now_ms,
-                                  .ended_ms = now_ms}));
+    const std::string what = std::string(target.writes() ? "write" : "read") +
+                             " capacity units to " + std::to_string(decision.units) + ".";
+    run_blocking(scaling_.record(
+        {.id = ids_.uuid(),
+         .resource = target.resource,
+         .dimension = target.dimension,
+         .description = "Setting " + what,
+         .cause = decision.cause,
+         .message = "Successfully set " + what + " Change successfully fulfilled by dynamodb.",
+         .started_ms = now_ms,
+         .ended_ms = now_ms}));
     if (!decision.by_policy) return;
     const catalog::Scaling::Change change = [&](std::optional<ScalableTarget>& changed) {
       if (changed) (out ? changed->last_out_ms : changed->last_in_ms) = now_ms;

@@ -18,13 +18,16 @@ void expand_into(std::string& out, const json::Element& element, const std::stri
 std::string with_index(std::string_view text, const std::string& index) {
   std::string result(text);
   if (index.empty()) return result;
-  for (size_t at = result.find("{i}"); at != std::string::npos; at = result.find("{i}", at + index.size())) {
+  for (size_t at = result.find("{i}"); at != std::string::npos;
+       at = result.find("{i}", at + index.size())) {
     result.replace(at, 3, index);
   }
   return result;
 }
 
-int64_t times_of(const json::Element& object) { return json::int_member(object, "times").value_or(1); }
+int64_t times_of(const json::Element& object) {
+  return json::int_member(object, "times").value_or(1);
+}
 
 bool expand_generator(std::string& out, const json::Element& element, const std::string& index) {
   if (const auto text = json::string_member(element, "$repeat")) {
@@ -41,7 +44,8 @@ bool expand_generator(std::string& out, const json::Element& element, const std:
   }
   if (const auto inner = json::member(element, "$list")) {
     json::Array array(out);
-    for (int64_t i = 0; i < times_of(element); ++i) expand_into(array.element(), *inner, std::to_string(i));
+    for (int64_t i = 0; i < times_of(element); ++i)
+      expand_into(array.element(), *inner, std::to_string(i));
     array.close();
     return true;
   }
@@ -54,7 +58,8 @@ void expand_into(std::string& out, const json::Element& element, const std::stri
       if (expand_generator(out, element, index)) return;
       json::Object object(out);
       const json::ObjectElement members = element.get_object();
-      for (const auto field : members) expand_into(object.key(with_index(field.key, index)), field.value, index);
+      for (const auto field : members)
+        expand_into(object.key(with_index(field.key, index)), field.value, index);
       object.close();
       return;
     }
@@ -65,8 +70,11 @@ void expand_into(std::string& out, const json::Element& element, const std::stri
       array.close();
       return;
     }
-    case json::Kind::STRING: json::append_quoted(out, with_index(element.get_string().value(), index)); return;
-    default: out.append(simdjson::minify(element));
+    case json::Kind::STRING:
+      json::append_quoted(out, with_index(element.get_string().value(), index));
+      return;
+    default:
+      out.append(simdjson::minify(element));
   }
 }
 
@@ -80,14 +88,16 @@ double number_of(const json::Element& element) {
   return double(element);
 }
 
-std::string differs(const std::string& path, const json::Element& expected, const json::Element& actual) {
+std::string differs(const std::string& path, const json::Element& expected,
+                    const json::Element& actual) {
   return path + ": expected " + simdjson::minify(expected) + ", got " + simdjson::minify(actual);
 }
 
-std::string compare_members(const json::ObjectElement& expected, const json::Element& actual, const std::string& path,
-                            bool whole) {
+std::string compare_members(const json::ObjectElement& expected, const json::Element& actual,
+                            const std::string& path, bool whole) {
   json::ObjectElement object;
-  if (actual.get(object) != simdjson::SUCCESS) return path + ": not an object: " + simdjson::minify(actual);
+  if (actual.get(object) != simdjson::SUCCESS)
+    return path + ": not an object: " + simdjson::minify(actual);
   size_t present = 0;
   for (const auto field : expected) {
     const bool absent = json::bool_member(field.value, "$absent").value_or(false);
@@ -103,19 +113,24 @@ std::string compare_members(const json::ObjectElement& expected, const json::Ele
     std::string difference_text = difference(field.value, found, inner);
     if (!difference_text.empty()) return difference_text;
   }
-  if (whole && object.size() != present) return path + ": more members than expected: " + simdjson::minify(actual);
+  if (whole && object.size() != present)
+    return path + ": more members than expected: " + simdjson::minify(actual);
   return {};
 }
 
-std::string compare_unordered(const json::ArrayElement& expected, const json::Element& actual, const std::string& path) {
+std::string compare_unordered(const json::ArrayElement& expected, const json::Element& actual,
+                              const std::string& path) {
   json::ArrayElement array;
   if (actual.get(array) != simdjson::SUCCESS) return path + ": not an array";
   std::vector<json::Element> left(array.begin(), array.end());
   if (left.size() != expected.size()) return path + ": another length: " + simdjson::minify(actual);
   for (const json::Element wanted : expected) {
-    const auto at = std::find_if(left.begin(), left.end(),
-                                 [&](const json::Element& element) { return difference(wanted, element).empty(); });
-    if (at == left.end()) return path + ": nothing matches " + simdjson::minify(wanted) + " in " + simdjson::minify(actual);
+    const auto at = std::find_if(left.begin(), left.end(), [&](const json::Element& element) {
+      return difference(wanted, element).empty();
+    });
+    if (at == left.end())
+      return path + ": nothing matches " + simdjson::minify(wanted) + " in " +
+             simdjson::minify(actual);
     left.erase(at);
   }
   return {};
@@ -145,14 +160,16 @@ std::string check_step(const json::Element& step, const Answer& answer) {
   const json::Element body = document.root();
   const auto error = json::string_member(step, "error");
   const int64_t status = json::int_member(step, "status").value_or(error ? 400 : 200);
-  if (answer.status != status) return "status " + std::to_string(answer.status) + ": " + answer.body;
+  if (answer.status != status)
+    return "status " + std::to_string(answer.status) + ": " + answer.body;
   if (error) {
     const auto type = json::string_member(body, "__type").value_or("");
     if (type.substr(type.find('#') + 1) != *error) return "another error: " + answer.body;
     if (const auto rest = json::member(step, "response")) {
       // What an error carries beside its type and message.
       const auto part = json::object_member(*rest, "$partial");
-      std::string wrong = compare_members(part ? *part : json::ObjectElement(*rest), body, "error", false);
+      std::string wrong =
+          compare_members(part ? *part : json::ObjectElement(*rest), body, "error", false);
       if (!wrong.empty()) return wrong;
     }
     if (const auto message = json::member(step, "message")) {
@@ -183,7 +200,8 @@ std::string expand(const json::Element& pattern) {
   return out;
 }
 
-std::string difference(const json::Element& expected, const json::Element& actual, const std::string& path) {
+std::string difference(const json::Element& expected, const json::Element& actual,
+                       const std::string& path) {
   json::ObjectElement object;
   if (expected.get(object) == simdjson::SUCCESS) {
     if (json::bool_member(expected, "$any").value_or(false)) return {};
@@ -194,16 +212,20 @@ std::string difference(const json::Element& expected, const json::Element& actua
       const boost::regex regex{std::string(*pattern)};
       return boost::regex_match(std::string(text), regex) ? "" : differs(path, expected, actual);
     }
-    if (const auto list = json::array_member(expected, "$unordered")) return compare_unordered(*list, actual, path);
-    if (const auto part = json::object_member(expected, "$partial")) return compare_members(*part, actual, path, false);
+    if (const auto list = json::array_member(expected, "$unordered"))
+      return compare_unordered(*list, actual, path);
+    if (const auto part = json::object_member(expected, "$partial"))
+      return compare_members(*part, actual, path, false);
     return compare_members(object, actual, path, true);
   }
   json::ArrayElement array;
   if (expected.get(array) == simdjson::SUCCESS) {
     json::ArrayElement other;
-    if (actual.get(other) != simdjson::SUCCESS || other.size() != array.size()) return differs(path, expected, actual);
+    if (actual.get(other) != simdjson::SUCCESS || other.size() != array.size())
+      return differs(path, expected, actual);
     for (size_t i = 0; i < array.size(); ++i) {
-      std::string text = difference(array.at(i).value(), other.at(i).value(), path + "[" + std::to_string(i) + "]");
+      std::string text = difference(array.at(i).value(), other.at(i).value(),
+                                    path + "[" + std::to_string(i) + "]");
       if (!text.empty()) return text;
     }
     return {};
@@ -211,7 +233,8 @@ std::string difference(const json::Element& expected, const json::Element& actua
   if (is_number(expected) && is_number(actual)) {
     return number_of(expected) == number_of(actual) ? "" : differs(path, expected, actual);
   }
-  return simdjson::minify(expected) == simdjson::minify(actual) ? "" : differs(path, expected, actual);
+  return simdjson::minify(expected) == simdjson::minify(actual) ? ""
+                                                                : differs(path, expected, actual);
 }
 
 WireReport run_wire_file(const std::string& file, Database& database) {

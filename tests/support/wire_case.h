@@ -1,4 +1,5 @@
-// Wire cases: a request and its expected answer, as data (tests/wire/README.md says how a file reads).
+// Wire cases: a request and its expected answer, as data (tests/wire/README.md says how a file
+// reads).
 #pragma once
 
 #include <functional>
@@ -11,11 +12,13 @@
 
 namespace stator::testing {
 
-// The JSON text that a template stands for: generators ($repeat, $nest, $list) are replaced by what they make.
+// The JSON text that a template stands for: generators ($repeat, $nest, $list) are replaced by what
+// they make.
 std::string expand(const json::Element& pattern);
 
 // Empty if `actual` is what `expected` asks for, else where and how it differs.
-std::string difference(const json::Element& expected, const json::Element& actual, const std::string& path = "$");
+std::string difference(const json::Element& expected, const json::Element& actual,
+                       const std::string& path = "$");
 
 struct WireFailure {
   std::string where;

@@ -62,7 +62,7 @@ TEST(BucketTable, ANewRateCountsFromNowOn) {
   const BucketKey key{.table = 1};
   const Rate hundred{100, 300};
   buckets.take(key, kFive, 1510, 0);
-  EXPECT_FALSE(buckets.has_units(key, hundred, kSecond));      // -5: filled at the old rate until now
+  EXPECT_FALSE(buckets.has_units(key, hundred, kSecond));  // -5: filled at the old rate until now
   EXPECT_TRUE(buckets.has_units(key, hundred, kSecond * 11 / 10));  // and at the new one since
 }
 
@@ -86,7 +86,8 @@ TEST(BucketTable, AClockSetBackDoesNotStopTheFilling) {
 
 TEST(BucketTable, IsBounded) {
   BucketTable buckets(640);
-  for (uint64_t i = 0; i < 100'000; ++i) buckets.take({.table = 1, .partition = i}, {1000, 1}, 1.0 + i % 7, 0);
+  for (uint64_t i = 0; i < 100'000; ++i)
+    buckets.take({.table = 1, .partition = i}, {1000, 1}, 1.0 + i % 7, 0);
   EXPECT_LE(buckets.size(), 640u);
 }
 

@@ -33,7 +33,8 @@ catalog::Table provisioned(int64_t table_units, int64_t index_units) {
 class ThrottleTest : public ::testing::Test {
  protected:
   // How many requests of one unit are admitted before one is refused; at most `most`.
-  static int admitted(Throttle& throttle, const catalog::Table& table, Access access, Place place, int most) {
+  static int admitted(Throttle& throttle, const catalog::Table& table, Access access, Place place,
+                      int most) {
     place.units = 1;
     for (int i = 0; i < most; ++i) {
       if (throttle.admit(table, access, {&place, 1})) return i;

@@ -9,7 +9,8 @@ namespace stator {
 namespace {
 
 std::string ask(Database& database, const std::string& operation, const std::string& body) {
-  const Answer answer = run_blocking(database.execute("DynamoDB_20120810", operation, body, Caller{}));
+  const Answer answer =
+      run_blocking(database.execute("DynamoDB_20120810", operation, body, Caller{}));
   EXPECT_EQ(answer.status, 200) << operation << ": " << answer.body;
   return answer.body;
 }
@@ -35,7 +36,8 @@ class InsightsTest : public ::testing::Test {
   Answer put(const std::string& pk, const std::string& sk) {
     return run_blocking(database_->execute(
         "DynamoDB_20120810", "PutItem",
-        R"({"TableName":"Hot","Item":{"pk":{"S":")" + pk + R"("},"sk":{"S":")" + sk + R"("}}})", Caller{}));
+        R"({"TableName":"Hot","Item":{"pk":{"S":")" + pk + R"("},"sk":{"S":")" + sk + R"("}}})",
+        Caller{}));
   }
 
   ManualClock clock_{1'800'000'000'000'000};
@@ -62,13 +64,14 @@ TEST_F(InsightsTest, CountsEachWayToAnItem) {
   ask(*database_, "GetItem", R"({"TableName":"Hot","Key":{"pk":{"S":"a"},"sk":{"S":"1"}}})");
   ask(*database_, "Query",
       R"({"TableName":"Hot","KeyConditionExpression":"pk = :a","ExpressionAttributeValues":{":a":{"S":"a"}}})");
-  EXPECT_EQ(database_->insights(),
-            R"({"insights":[{"table":"Hot","mode":"ACCESSED_AND_THROTTLED_KEYS","since":1800000000.000,"accessed":)"
-            R"({"partition_keys":[{"key":{"pk":{"S":"a"}},"count":5,"error":0},{"key":{"pk":{"S":"b"}},"count":1,"error":0}],)"
-            R"("items":[{"key":{"pk":{"S":"a"},"sk":{"S":"1"}},"count":3,"error":0},)"
-            R"({"key":{"pk":{"S":"a"},"sk":{"S":"2"}},"count":2,"error":0},)"
-            R"({"key":{"pk":{"S":"b"},"sk":{"S":"1"}},"count":1,"error":0}]},)"
-            R"("throttled":{"partition_keys":[],"items":[]}}]})");
+  EXPECT_EQ(
+      database_->insights(),
+      R"({"insights":[{"table":"Hot","mode":"ACCESSED_AND_THROTTLED_KEYS","since":1800000000.000,"accessed":)"
+      R"({"partition_keys":[{"key":{"pk":{"S":"a"}},"count":5,"error":0},{"key":{"pk":{"S":"b"}},"count":1,"error":0}],)"
+      R"("items":[{"key":{"pk":{"S":"a"},"sk":{"S":"1"}},"count":3,"error":0},)"
+      R"({"key":{"pk":{"S":"a"},"sk":{"S":"2"}},"count":2,"error":0},)"
+      R"({"key":{"pk":{"S":"b"},"sk":{"S":"1"}},"count":1,"error":0}]},)"
+      R"("throttled":{"partition_keys":[],"items":[]}}]})");
 }
 
 TEST_F(InsightsTest, CountsKeysThatWereThrottled) {
@@ -77,7 +80,8 @@ TEST_F(InsightsTest, CountsKeysThatWereThrottled) {
   int refused = 0;
   for (int i = 0; i < 400 && refused == 0; ++i) refused += put("a", "1").status == 400 ? 1 : 0;
   ASSERT_EQ(refused, 1);
-  EXPECT_NE(database_->insights().find(R"("throttled":{"partition_keys":[{"key":{"pk":{"S":"a"}},"count":1,"error":0}])"),
+  EXPECT_NE(database_->insights().find(
+                R"("throttled":{"partition_keys":[{"key":{"pk":{"S":"a"}},"count":1,"error":0}])"),
             std::string::npos)
       << database_->insights();
 }
@@ -97,7 +101,8 @@ TEST(KeyCounterTest, KeepsFrequentKeysAmongManyRareOnes) {
   EXPECT_EQ(top[1].key, "second");
   EXPECT_GE(top[0].count, 2u * kRounds);
   EXPECT_LE(top[0].count - top[0].error, 2u * kRounds);
-  EXPECT_LE(counter.top(SIZE_MAX).size(), capacity::KeyCounter::kShards * capacity::KeyCounter::kKeysInShard);
+  EXPECT_LE(counter.top(SIZE_MAX).size(),
+            capacity::KeyCounter::kShards * capacity::KeyCounter::kKeysInShard);
 }
 
 }  // namespace

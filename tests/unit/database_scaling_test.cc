@@ -1,4 +1,5 @@
-// Target tracking: capacity follows what is consumed, within its bounds, with a clock that the test moves.
+// Target tracking: capacity follows what is consumed, within its bounds, with a clock that the test
+// moves.
 #include <gtest/gtest.h>
 
 #include "capacity/consumption.h"
@@ -21,8 +22,8 @@ class ScalingTest : public ::testing::Test {
     engine::RocksdbOptions options;
     options.durability = engine::Durability::kMemory;
     engine_ = engine::open_rocksdb(options);
-    catalog_ = std::make_unique<catalog::Catalog>(*engine_, clock_,
-                                                  catalog::CatalogOptions{.region = "us-east-1", .account = "1"});
+    catalog_ = std::make_unique<catalog::Catalog>(
+        *engine_, clock_, catalog::CatalogOptions{.region = "us-east-1", .account = "1"});
     scaling_ = std::make_unique<catalog::Scaling>(*engine_);
     store_ = std::make_unique<store::Store>(*engine_, *catalog_, clock_);
     job_ = make_scaling({*catalog_, *store_, clock_}, *scaling_, consumption_);
@@ -95,7 +96,8 @@ TEST_F(ScalingTest, RisesAfterTwoMinutesAboveTheTarget) {
   EXPECT_EQ(units(), 40);
   ASSERT_EQ(scaling_->activities().size(), 1u);
   EXPECT_EQ(scaling_->activities()[0].cause,
-            "monitor alarm TargetTracking-table/Scaled-AlarmHigh-id in state ALARM triggered policy follow");
+            "monitor alarm TargetTracking-table/Scaled-AlarmHigh-id in state ALARM triggered "
+            "policy follow");
 }
 
 TEST_F(ScalingTest, DoesNotRiseAboveItsMaximum) {
@@ -162,8 +164,8 @@ TEST_F(ScalingTest, TargetsAreThereAfterARestart) {
   EXPECT_EQ(again.activities().size(), 1u);
 }
 
-// From operations to capacity, through a whole database. Its job runs on a thread of its own, so the test goes on until
-// the capacity has risen.
+// From operations to capacity, through a whole database. Its job runs on a thread of its own, so
+// the test goes on until the capacity has risen.
 TEST(DatabaseScalingTest, CapacityFollowsWhatOperationsConsume) {
   ManualClock clock(1'800'000'000'000'000);
   DatabaseOptions options;
@@ -195,7 +197,8 @@ TEST(DatabaseScalingTest, CapacityFollowsWhatOperationsConsume) {
             "ScalableDimension":"dynamodb:table:WriteCapacityUnits","PolicyType":"TargetTrackingScaling",
             "TargetTrackingScalingPolicyConfiguration":{"TargetValue":70,
             "PredefinedMetricSpecification":{"PredefinedMetricType":"DynamoDBWriteCapacityUtilization"}}})");
-    const std::string table = ask("DynamoDB_20120810", "DescribeTable", R"({"TableName":"Scaled"})");
+    const std::string table =
+        ask("DynamoDB_20120810", "DescribeTable", R"({"TableName":"Scaled"})");
     risen = table.find(R"("WriteCapacityUnits":2)") != std::string::npos;
   }
   EXPECT_TRUE(risen);

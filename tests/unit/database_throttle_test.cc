@@ -29,7 +29,8 @@ class DatabaseThrottle : public ::testing::Test {
   DatabaseThrottle() { open(capacity::ThrottleMode::kProvisioned); }
 
   Answer call(std::string_view operation, std::string body) {
-    return run_blocking(database_->execute("DynamoDB_20120810", operation, std::move(body), Caller{}));
+    return run_blocking(
+        database_->execute("DynamoDB_20120810", operation, std::move(body), Caller{}));
   }
 
   // A table with the global index "idx". Units of 0: on demand.
@@ -37,17 +38,19 @@ class DatabaseThrottle : public ::testing::Test {
     const auto throughput = [](int n) {
       if (n == 0) return std::string();
       const std::string text = std::to_string(n);
-      return R"(, "ProvisionedThroughput": {"ReadCapacityUnits": )" + text + R"(, "WriteCapacityUnits": )" + text + "}";
+      return R"(, "ProvisionedThroughput": {"ReadCapacityUnits": )" + text +
+             R"(, "WriteCapacityUnits": )" + text + "}";
     };
-    const Answer answer = call(
-        "CreateTable",
-        R"({"TableName": ")" + name + R"(", "KeySchema": [{"AttributeName": "pk", "KeyType": "HASH"}],
+    const Answer answer =
+        call("CreateTable", R"({"TableName": ")" + name +
+                                R"(", "KeySchema": [{"AttributeName": "pk", "KeyType": "HASH"}],
             "AttributeDefinitions": [{"AttributeName": "pk", "AttributeType": "S"},
                                      {"AttributeName": "gk", "AttributeType": "S"}],
             "GlobalSecondaryIndexes": [{"IndexName": "idx", "Projection": {"ProjectionType": "ALL"},
                                         "KeySchema": [{"AttributeName": "gk", "KeyType": "HASH"}])" +
-            throughput(index_units) + R"(}])" + throughput(units) +
-            (units == 0 ? R"(, "BillingMode": "PAY_PER_REQUEST")" : "") + more + "}");
+                                throughput(index_units) + R"(}])" + throughput(units) +
+                                (units == 0 ? R"(, "BillingMode": "PAY_PER_REQUEST")" : "") + more +
+                                "}");
     ASSERT_EQ(answer.status, 200) << answer.body;
   }
 
@@ -72,8 +75,9 @@ class DatabaseThrottle : public ::testing::Test {
     return most;
   }
 
-  void expect_error(std::string_view type, std::string_view message, std::string_view reasons_member,
-                    std::string_view reason, const std::string& resource) {
+  void expect_error(std::string_view type, std::string_view message,
+                    std::string_view reasons_member, std::string_view reason,
+                    const std::string& resource) {
     EXPECT_EQ(last_.status, 400);
     json::Document document;
     ASSERT_TRUE(document.parse(last_.body));
@@ -82,8 +86,9 @@ class DatabaseThrottle : public ::testing::Test {
     EXPECT_EQ(json::string_member(root, "message"), message);
     const auto reasons = json::member(root, reasons_member);
     ASSERT_TRUE(reasons) << last_.body;
-    EXPECT_EQ(std::string(simdjson::minify(*reasons)),
-              R"([{"reason":")" + std::string(reason) + R"(","resource":")" + std::string(kArn) + resource + R"("}])");
+    EXPECT_EQ(std::string(simdjson::minify(*reasons)), R"([{"reason":")" + std::string(reason) +
+                                                           R"(","resource":")" + std::string(kArn) +
+                                                           resource + R"("}])");
   }
 
   ManualClock clock_{1'700'000'000 * kSecond};
@@ -94,17 +99,21 @@ class DatabaseThrottle : public ::testing::Test {
 constexpr std::string_view kProvisionedType =
     "com.amazonaws.dynamodb.v20120810#ProvisionedThroughputExceededException";
 constexpr std::string_view kTableText =
-    "The level of configured provisioned throughput for the table was exceeded. Consider increasing your provisioning "
+    "The level of configured provisioned throughput for the table was exceeded. Consider "
+    "increasing your provisioning "
     "level with the UpdateTable API.";
 constexpr std::string_view kIndexText =
-    "The level of configured provisioned throughput for one or more global secondary indexes of the table was "
-    "exceeded. Consider increasing your provisioning level for the under-provisioned global secondary indexes with the "
+    "The level of configured provisioned throughput for one or more global secondary indexes of "
+    "the table was "
+    "exceeded. Consider increasing your provisioning level for the under-provisioned global "
+    "secondary indexes with the "
     "UpdateTable API";
 
 TEST_F(DatabaseThrottle, ReadsUseTheBurstThenTheRate) {
   create("tab", 5, 5);
   EXPECT_EQ(successes(4000, [&] { return get("tab"); }), 1500);
-  expect_error(kProvisionedType, kTableText, "ThrottlingReasons", "TableReadProvisionedThroughputExceeded", "tab");
+  expect_error(kProvisionedType, kTableText, "ThrottlingReasons",
+               "TableReadProvisionedThroughputExceeded", "tab");
   for (int i = 0; i < 3; ++i) {
     clock_.advance_us(kSecond);
     EXPECT_EQ(successes(100, [&] { return get("tab"); }), 5);
@@ -127,10 +136,13 @@ TEST_F(DatabaseThrottle, ALargeReadIsPaidAfterwards) {
 
 TEST_F(DatabaseThrottle, AnIndexThrottlesTheWritesOfItsTable) {
   create("tab", 100, 1);
-  EXPECT_EQ(successes(1000, [&, i = 0]() mutable { return put("tab", std::to_string(i++), R"(, "gk": {"S": "x"})"); }),
+  EXPECT_EQ(successes(1000,
+                      [&, i = 0]() mutable {
+                        return put("tab", std::to_string(i++), R"(, "gk": {"S": "x"})");
+                      }),
             300);
-  expect_error(kProvisionedType, kIndexText, "ThrottlingReasons", "IndexWriteProvisionedThroughputExceeded",
-               "tab/index/idx");
+  expect_error(kProvisionedType, kIndexText, "ThrottlingReasons",
+               "IndexWriteProvisionedThroughputExceeded", "tab/index/idx");
   EXPECT_EQ(get("tab", true, "300").body, "{}");  // not written
   // Back pressure holds for every write, and for none of the reads.
   EXPECT_EQ(put("tab", "other").status, 400);
@@ -141,13 +153,16 @@ TEST_F(DatabaseThrottle, AnIndexThrottlesTheWritesOfItsTable) {
 
 TEST_F(DatabaseThrottle, AnIndexIsReadFromItsOwnCapacity) {
   create("tab", 100, 1);
-  const std::string query = R"({"TableName": "tab", "IndexName": "idx", "KeyConditionExpression": "gk = :g",
+  const std::string query =
+      R"({"TableName": "tab", "IndexName": "idx", "KeyConditionExpression": "gk = :g",
                                 "ExpressionAttributeValues": {":g": {"S": "x"}}})";
   EXPECT_EQ(successes(1000, [&] { return call("Query", query); }), 600);
-  expect_error(kProvisionedType, kIndexText, "ThrottlingReasons", "IndexReadProvisionedThroughputExceeded",
-               "tab/index/idx");
+  expect_error(kProvisionedType, kIndexText, "ThrottlingReasons",
+               "IndexReadProvisionedThroughputExceeded", "tab/index/idx");
   EXPECT_EQ(get("tab").status, 200);
-  EXPECT_EQ(call("ExecuteStatement", R"({"Statement": "SELECT * FROM tab.idx WHERE gk = 'x'"})").status, 400);
+  EXPECT_EQ(
+      call("ExecuteStatement", R"({"Statement": "SELECT * FROM tab.idx WHERE gk = 'x'"})").status,
+      400);
 }
 
 TEST_F(DatabaseThrottle, UpdatesAndDeletesAreWrites) {
@@ -155,7 +170,9 @@ TEST_F(DatabaseThrottle, UpdatesAndDeletesAreWrites) {
   const std::string key = R"({"TableName": "tab", "Key": {"pk": {"S": "a"}}})";
   EXPECT_EQ(successes(1000, [&] { return call("UpdateItem", key); }), 300);
   EXPECT_EQ(call("DeleteItem", key).status, 400);
-  EXPECT_EQ(call("ExecuteStatement", R"({"Statement": "INSERT INTO tab VALUE {'pk': 'b'}"})").status, 400);
+  EXPECT_EQ(
+      call("ExecuteStatement", R"({"Statement": "INSERT INTO tab VALUE {'pk': 'b'}"})").status,
+      400);
   clock_.advance_us(kSecond);
   EXPECT_EQ(call("DeleteItem", key).status, 200);
 }
@@ -164,14 +181,16 @@ TEST_F(DatabaseThrottle, UpdateTableCountsAtOnce) {
   create("tab", 1, 1);
   EXPECT_EQ(successes(1000, [&] { return get("tab"); }), 300);
   ASSERT_EQ(call("UpdateTable", R"({"TableName": "tab", "ProvisionedThroughput":
-                                    {"ReadCapacityUnits": 20, "WriteCapacityUnits": 1}})").status,
+                                    {"ReadCapacityUnits": 20, "WriteCapacityUnits": 1}})")
+                .status,
             200);
   clock_.advance_us(kSecond);
   // The first look is still at the old rate: one unit has come in, of which one read is paid.
   EXPECT_GE(successes(1000, [&] { return get("tab"); }), 1);
   clock_.advance_us(kSecond);
   EXPECT_EQ(successes(1000, [&] { return get("tab"); }), 20);
-  ASSERT_EQ(call("UpdateTable", R"({"TableName": "tab", "BillingMode": "PAY_PER_REQUEST"})").status, 200);
+  ASSERT_EQ(call("UpdateTable", R"({"TableName": "tab", "BillingMode": "PAY_PER_REQUEST"})").status,
+            200);
   EXPECT_EQ(successes(1000, [&] { return get("tab"); }), 1000);
 }
 
@@ -180,51 +199,64 @@ TEST_F(DatabaseThrottle, BatchesGiveBackWhatThereIsNoCapacityFor) {
   EXPECT_EQ(successes(298, [&] { return put("tab"); }), 298);
   std::string requests;
   for (int i = 0; i < 5; ++i) {
-    requests += (i > 0 ? "," : "") + std::string(R"({"PutRequest":{"Item":{"pk":{"S":")") + std::to_string(i) + R"("}}}})";
+    requests += (i > 0 ? "," : "") + std::string(R"({"PutRequest":{"Item":{"pk":{"S":")") +
+                std::to_string(i) + R"("}}}})";
   }
   const std::string batch = R"({"RequestItems": {"tab": [)" + requests + "]}}";
-  EXPECT_EQ(call("BatchWriteItem", batch).body,
-            R"({"UnprocessedItems":{"tab":[{"PutRequest":{"Item":{"pk":{"S":"2"}}}},)"
-            R"({"PutRequest":{"Item":{"pk":{"S":"3"}}}},{"PutRequest":{"Item":{"pk":{"S":"4"}}}}]}})");
+  EXPECT_EQ(
+      call("BatchWriteItem", batch).body,
+      R"({"UnprocessedItems":{"tab":[{"PutRequest":{"Item":{"pk":{"S":"2"}}}},)"
+      R"({"PutRequest":{"Item":{"pk":{"S":"3"}}}},{"PutRequest":{"Item":{"pk":{"S":"4"}}}}]}})");
   last_ = call("BatchWriteItem", batch);
-  expect_error(kProvisionedType, kTableText, "ThrottlingReasons", "TableWriteProvisionedThroughputExceeded", "tab");
+  expect_error(kProvisionedType, kTableText, "ThrottlingReasons",
+               "TableWriteProvisionedThroughputExceeded", "tab");
 
   EXPECT_EQ(successes(299, [&] { return get("tab"); }), 299);
   const std::string keys =
       R"({"RequestItems": {"tab": {"ConsistentRead": true, "Keys": [{"pk": {"S": "0"}}, {"pk": {"S": "1"}}]}}})";
-  EXPECT_EQ(call("BatchGetItem", keys).body,
-            R"({"Responses":{"tab":[{"pk":{"S":"0"}}]},"UnprocessedKeys":{"tab":{"Keys":[{"pk":{"S":"1"}}],)"
-            R"("ConsistentRead":true}}})");
+  EXPECT_EQ(
+      call("BatchGetItem", keys).body,
+      R"({"Responses":{"tab":[{"pk":{"S":"0"}}]},"UnprocessedKeys":{"tab":{"Keys":[{"pk":{"S":"1"}}],)"
+      R"("ConsistentRead":true}}})");
   last_ = call("BatchGetItem", keys);
-  expect_error(kProvisionedType, kTableText, "ThrottlingReasons", "TableReadProvisionedThroughputExceeded", "tab");
+  expect_error(kProvisionedType, kTableText, "ThrottlingReasons",
+               "TableReadProvisionedThroughputExceeded", "tab");
 
-  const Answer statements = call("BatchExecuteStatement",
-                                 R"({"Statements": [{"Statement": "SELECT * FROM tab WHERE pk = 'a'"}]})");
+  const Answer statements =
+      call("BatchExecuteStatement",
+           R"({"Statements": [{"Statement": "SELECT * FROM tab WHERE pk = 'a'"}]})");
   EXPECT_EQ(statements.status, 200);
-  EXPECT_NE(statements.body.find(R"("Code":"ProvisionedThroughputExceeded")"), std::string::npos) << statements.body;
+  EXPECT_NE(statements.body.find(R"("Code":"ProvisionedThroughputExceeded")"), std::string::npos)
+      << statements.body;
 }
 
 TEST_F(DatabaseThrottle, TransactionsAreCancelledAndCostTwice) {
   create("tab", 1, 1);
   create("free", 0, 0);
-  const std::string writes = R"({"TransactItems": [{"Put": {"TableName": "free", "Item": {"pk": {"S": "a"}}}},
+  const std::string writes =
+      R"({"TransactItems": [{"Put": {"TableName": "free", "Item": {"pk": {"S": "a"}}}},
                                                    {"Put": {"TableName": "tab", "Item": {"pk": {"S": "a"}}}}]})";
   EXPECT_EQ(successes(1000, [&] { return call("TransactWriteItems", writes); }), 150);
-  EXPECT_NE(last_.body.find("[None, ProvisionedThroughputExceeded]"), std::string::npos) << last_.body;
+  EXPECT_NE(last_.body.find("[None, ProvisionedThroughputExceeded]"), std::string::npos)
+      << last_.body;
   EXPECT_NE(last_.body.find(std::string(kTableText)), std::string::npos) << last_.body;
-  const std::string reads = R"({"TransactItems": [{"Get": {"TableName": "tab", "Key": {"pk": {"S": "a"}}}}]})";
+  const std::string reads =
+      R"({"TransactItems": [{"Get": {"TableName": "tab", "Key": {"pk": {"S": "a"}}}}]})";
   EXPECT_EQ(successes(1000, [&] { return call("TransactGetItems", reads); }), 150);
   EXPECT_NE(last_.body.find("[ProvisionedThroughputExceeded]"), std::string::npos) << last_.body;
-  const std::string statement = R"({"TransactStatements": [{"Statement": "SELECT * FROM tab WHERE pk = 'a'"}]})";
-  EXPECT_NE(call("ExecuteTransaction", statement).body.find("[ProvisionedThroughputExceeded]"), std::string::npos);
+  const std::string statement =
+      R"({"TransactStatements": [{"Statement": "SELECT * FROM tab WHERE pk = 'a'"}]})";
+  EXPECT_NE(call("ExecuteTransaction", statement).body.find("[ProvisionedThroughputExceeded]"),
+            std::string::npos);
 }
 
 TEST_F(DatabaseThrottle, AMaximumOfOnDemandBillingIsKept) {
-  create("tab", 0, 0, R"(, "OnDemandThroughput": {"MaxReadRequestUnits": 2, "MaxWriteRequestUnits": -1})");
+  create("tab", 0, 0,
+         R"(, "OnDemandThroughput": {"MaxReadRequestUnits": 2, "MaxWriteRequestUnits": -1})");
   EXPECT_EQ(successes(1000, [&] { return get("tab"); }), 600);
   expect_error("com.amazon.coral.availability#ThrottlingException",
-               "Throughput exceeds the maximum OnDemandThroughput configured on table or index", "throttlingReasons",
-               "TableReadMaxOnDemandThroughputExceeded", "tab");
+               "Throughput exceeds the maximum OnDemandThroughput configured on table or index",
+               "throttlingReasons", "TableReadMaxOnDemandThroughputExceeded", "tab");
   EXPECT_EQ(successes(1000, [&] { return put("tab"); }), 1000);
 }
 
@@ -245,27 +277,36 @@ TEST_F(DatabaseThrottle, FullLimitsASinglePartitionKey) {
   create("tab", 0, 0);
   EXPECT_EQ(successes(4000, [&] { return get("tab"); }), 3000);
   expect_error("com.amazon.coral.availability#ThrottlingException",
-               "Throughput exceeds the current capacity of your table or index. DynamoDB is automatically scaling your "
-               "table or index so please try again shortly. If exceptions persist, check if you have a hot key: "
-               "https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/bp-partition-key-design.html",
+               "Throughput exceeds the current capacity of your table or index. DynamoDB is "
+               "automatically scaling your "
+               "table or index so please try again shortly. If exceptions persist, check if you "
+               "have a hot key: "
+               "https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/"
+               "bp-partition-key-design.html",
                "throttlingReasons", "TableReadKeyRangeThroughputExceeded", "tab");
   EXPECT_EQ(call("Query", R"({"TableName": "tab", "KeyConditionExpression": "pk = :a",
-                              "ExpressionAttributeValues": {":a": {"S": "a"}}})").status,
+                              "ExpressionAttributeValues": {":a": {"S": "a"}}})")
+                .status,
             400);
   EXPECT_EQ(get("tab", true, "b").status, 200);
   EXPECT_EQ(call("Scan", R"({"TableName": "tab"})").status, 200);
   EXPECT_EQ(successes(2000, [&] { return put("tab"); }), 1000);
   // The keys of an index are limited too.
-  EXPECT_EQ(successes(2000, [&, i = 0]() mutable { return put("tab", std::to_string(i++), R"(, "gk": {"S": "x"})"); }),
+  EXPECT_EQ(successes(2000,
+                      [&, i = 0]() mutable {
+                        return put("tab", std::to_string(i++), R"(, "gk": {"S": "x"})");
+                      }),
             1000);
   expect_error("com.amazon.coral.availability#ThrottlingException",
-               "Throughput exceeds the current capacity for one or more global secondary indexes. DynamoDB is "
+               "Throughput exceeds the current capacity for one or more global secondary indexes. "
+               "DynamoDB is "
                "automatically scaling your index so please try again shortly.",
                "throttlingReasons", "IndexWriteKeyRangeThroughputExceeded", "tab/index/idx");
 
   create("pro", 10'000, 10'000);
   EXPECT_EQ(successes(4000, [&] { return get("pro"); }), 3000);
-  expect_error(kProvisionedType, kTableText, "ThrottlingReasons", "TableReadKeyRangeThroughputExceeded", "pro");
+  expect_error(kProvisionedType, kTableText, "ThrottlingReasons",
+               "TableReadKeyRangeThroughputExceeded", "pro");
 }
 
 }  // namespace

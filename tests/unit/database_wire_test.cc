@@ -1,4 +1,5 @@
-// Every wire case, in process: on the embedded engine and on the engine that misbehaves within its contract.
+// Every wire case, in process: on the embedded engine and on the engine that misbehaves within its
+// contract.
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -18,16 +19,22 @@ class WireTest : public ::testing::TestWithParam<std::string> {
     options.adversary_seed = adversary_seed;
     const auto database = Database::open(options);
     const WireReport report = run_wire_file(kFolder + "/" + GetParam(), *database);
-    for (const WireFailure& failure : report.failures) ADD_FAILURE() << failure.where << "\n  " << failure.what;
+    for (const WireFailure& failure : report.failures)
+      ADD_FAILURE() << failure.where << "\n  " << failure.what;
   }
 };
 
-TEST_P(WireTest, AnswersAsTheServiceDoes) { run(0); }
-TEST_P(WireTest, AnswersTheSameOnAnEngineThatMisbehaves) { run(20261115); }
+TEST_P(WireTest, AnswersAsTheServiceDoes) {
+  run(0);
+}
+TEST_P(WireTest, AnswersTheSameOnAnEngineThatMisbehaves) {
+  run(20261115);
+}
 
 std::vector<std::string> names() {
   std::vector<std::string> result;
-  for (const std::string& file : wire_files(kFolder)) result.push_back(std::filesystem::relative(file, kFolder));
+  for (const std::string& file : wire_files(kFolder))
+    result.push_back(std::filesystem::relative(file, kFolder));
   return result;
 }
 

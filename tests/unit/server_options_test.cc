@@ -117,7 +117,8 @@ TEST_F(OptionsTest, ThrottlingIsChosenByName) {
   EXPECT_EQ(options({}).database.throttle, capacity::ThrottleMode::kProvisioned);
   EXPECT_EQ(options({"--throttle", "full"}).database.throttle, capacity::ThrottleMode::kFull);
   EXPECT_EQ(options({"--throttle", "off"}).database.throttle, capacity::ThrottleMode::kOff);
-  EXPECT_EQ(options({"--throttle", "provisioned"}).database.throttle, capacity::ThrottleMode::kProvisioned);
+  EXPECT_EQ(options({"--throttle", "provisioned"}).database.throttle,
+            capacity::ThrottleMode::kProvisioned);
 }
 
 TEST_F(OptionsTest, WrongValuesAreNamedWithTheirSource) {

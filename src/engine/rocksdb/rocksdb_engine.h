@@ -23,8 +23,8 @@ struct RocksdbOptions {
   size_t queue_limit = 16'384;  // changes queued for the committer; a further one waits
 };
 
-// Opens or creates the store. Throws EngineError with one clear sentence: the directory is not writable, is in use by
-// another process, was written by a newer version, or is damaged.
+// Opens or creates the store. Throws EngineError with one clear sentence: the directory is not
+// writable, is in use by another process, was written by a newer version, or is damaged.
 std::unique_ptr<Engine> open_rocksdb(RocksdbOptions options);
 
 }  // namespace stator::engine
