@@ -14,7 +14,7 @@ CONFIGURE = cmake -S . -B $(BUILD) -G Ninja -DCMAKE_BUILD_TYPE=Release
 SOURCES = $(shell git ls-files --cached --others --exclude-standard -- '*.cc' '*.h')
 
 .DEFAULT_GOAL := build
-.PHONY: build run test bench format format-check tidy clean
+.PHONY: build run test format format-check tidy clean
 
 # The server alone, without what only tests need; a tree that is already configured keeps its settings.
 build:
@@ -30,13 +30,6 @@ test:
 	@$(CONFIGURE) -DSTATOR_TESTS=ON
 	@cmake --build $(BUILD)
 	@BUILD=$(BUILD) tools/run-tests $(SUITES)
-
-bench:
-	@$(INSTALL) build
-	@test -f $(BUILD)/build.ninja || $(CONFIGURE) -DSTATOR_TESTS=OFF
-	@cmake -B $(BUILD) -DSTATOR_BENCH=ON
-	@cmake --build $(BUILD)
-	@BUILD=$(BUILD) bench/run
 
 format:
 	@$(INSTALL) lint
