@@ -182,6 +182,17 @@ Task<bool> try_refresh(catalog::Catalog& catalog, catalog::TablePtr& table, int6
   co_return true;
 }
 
+// After a try of background work that changed nothing: looks the table up again if its schema
+// changed. False if the table is gone. Throws if another try is not worth it.
+Task<bool> prepare_again(const engine::Outcome& outcome, bool stale, int attempt,
+                         catalog::Catalog& catalog, catalog::TablePtr& table, int64_t now_ms) {
+  if (outcome.kind == engine::Outcome::Kind::kFailed || attempt >= kMaxAttempts)
+    throw_engine_failed(outcome.detail);
+  if (!stale) co_return true;
+  auto refreshing = try_refresh(catalog, table, now_ms);
+  co_return co_await refreshing;
+}
+
 Task<void> refresh(catalog::Catalog& catalog, catalog::TablePtr& table, int64_t now_ms) {
   auto refreshing = try_refresh(catalog, table, now_ms);
   const bool there = co_await refreshing;
@@ -556,13 +567,9 @@ Task<bool> Store::build_entries(catalog::TablePtr table, model::IndexNumber numb
     auto pending = engine_.mutate(std::move(mutation));
     const engine::Outcome outcome = co_await pending;
     if (outcome.committed() && !stale) co_return true;
-    if (outcome.kind == engine::Outcome::Kind::kFailed || attempt >= kMaxAttempts)
-      throw_engine_failed(outcome.detail);
-    if (stale) {
-      auto refreshing = try_refresh(catalog_, table, clock_.now_ms());
-      const bool there = co_await refreshing;
-      if (!there) co_return false;
-    }
+    auto preparing = prepare_again(outcome, stale, attempt, catalog_, table, clock_.now_ms());
+    const bool there = co_await preparing;
+    if (!there) co_return false;
   }
 }
 
@@ -591,13 +598,9 @@ Task<bool> Store::queue_expiring(catalog::TablePtr table, std::vector<model::Ite
     auto pending = engine_.mutate(std::move(mutation));
     const engine::Outcome outcome = co_await pending;
     if (outcome.committed() && !stale) co_return true;
-    if (outcome.kind == engine::Outcome::Kind::kFailed || attempt >= kMaxAttempts)
-      throw_engine_failed(outcome.detail);
-    if (stale) {
-      auto refreshing = try_refresh(catalog_, table, clock_.now_ms());
-      const bool there = co_await refreshing;
-      if (!there) co_return false;
-    }
+    auto preparing = prepare_again(outcome, stale, attempt, catalog_, table, clock_.now_ms());
+    const bool there = co_await preparing;
+    if (!there) co_return false;
   }
 }
 
