@@ -57,6 +57,7 @@ Answer error_answer(const ApiError& error) {
 
 std::unique_ptr<engine::Engine> open_engine(const DatabaseOptions& options) {
   engine::RocksdbOptions rocksdb;
+  rocksdb.clock = options.clock;
   rocksdb.directory = options.directory;
   rocksdb.durability = options.durability;
   rocksdb.block_cache_bytes = options.block_cache_bytes;
