@@ -128,6 +128,8 @@ class DatabaseOnEngine final : public Database {
     jobs.push_back(work::make_cleaning(site));
     jobs.push_back(work::make_backfill(site));
     jobs.push_back(work::make_expiry(site, options.ttl_delay_s));
+    jobs.push_back(work::make_history_keeping(site));
+    jobs.push_back(work::make_restoring(site));
     jobs.push_back(work::make_scaling(site, scaling_, throttle_.consumption()));
     return jobs;
   }

@@ -9,7 +9,7 @@ Task<std::string> delete_table(Request& request) {
   const Context& context = request.context;
   require_table_name(request);
   check_shape(request);
-  const auto known = existing_table(request);
+  const auto known = shown_table(request);
   const auto sizes = co_await context.store.sizes(*known->schema);
 
   const std::function<void(const catalog::Table&)> check = [&](const catalog::Table& table) {

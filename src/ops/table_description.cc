@@ -127,7 +127,9 @@ void append_indexes(json::Object& object, const Table& table, TableState state,
       const Capacity& capacity = table.index_capacity.at(i);
       const TableState shown =
           state == TableState::kUpdating && !capacity.changing ? TableState::kActive : state;
-      if (indexes[i].building) {
+      if (table.restore) {
+        // The service shows no state of an index that is being restored.
+      } else if (indexes[i].building) {
         index.string("IndexStatus", "CREATING");
         index.boolean("Backfilling", state != TableState::kUpdating);
       } else {
@@ -185,6 +187,16 @@ void append_settings(json::Object& object, const Table& table, TableState state)
   }
 }
 
+// As long as the restore lasts: the service forgets where a table came from.
+void append_restore_summary(std::string& out, const catalog::RestoreSource& source) {
+  json::Object summary(out);
+  if (!source.backup_arn.empty()) summary.string("SourceBackupArn", source.backup_arn);
+  summary.string("SourceTableArn", source.table_arn);
+  append_time(summary, "RestoreDateTime", source.time_ms);
+  summary.boolean("RestoreInProgress", true);
+  summary.close();
+}
+
 void append_facts(json::Object& object, const Table& table, TableState state,
                   const std::vector<Size>& sizes, int64_t now_ms) {
   object.string("TableName", table.name());
@@ -196,6 +208,7 @@ void append_facts(json::Object& object, const Table& table, TableState state,
   object.string("TableId", table.id);
   append_billing(object, table, state);
   object.boolean("DeletionProtectionEnabled", table.deletion_protection);
+  if (table.restore) append_restore_summary(object.key("RestoreSummary"), *table.restore);
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 
 #include "capacity/units.h"
 #include "model/key_codec.h"
+#include "store/history.h"
 
 namespace stator::store {
 
@@ -39,7 +40,7 @@ std::string key_record(const model::TableSchema& table, const model::Item& item)
 Image entry_of(const model::Index& index, const Image& image, model::Item& projected) {
   if (index.projects_all()) return image;
   projected = project_entry(index, *image.item);
-  return {&projected, model::size_bytes(projected)};
+  return {&projected, model::size_bytes(projected), {}};
 }
 
 // The stored form of an index entry.
@@ -158,8 +159,15 @@ WriteUnits write_change(const model::TableSchema& table, const std::optional<Ima
   units.indexes.assign(table.indexes.size(), 0);
   if (!old && !fresh) return units;
 
-  if (fresh) {
-    batch.put(item_key, encode(*fresh->item, new_size, now_us));
+  std::optional<std::string> record;
+  if (fresh)
+    record =
+        fresh->record.empty() ? encode(*fresh->item, new_size, now_us) : std::string(fresh->record);
+  if (table.history_era != 0)
+    write_history(table, old ? std::optional(old->record) : std::nullopt, record, item_key, now_us,
+                  batch);
+  if (record) {
+    batch.put(item_key, std::move(*record));
   } else {
     batch.erase(item_key);
   }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <optional>
+#include <string_view>
 
 #include "engine/engine.h"
 #include "model/codec.h"
@@ -15,6 +16,7 @@ namespace stator::store {
 struct Image {
   const model::Item* item = nullptr;
   size_t size_bytes = 0;
+  std::string_view record;  // its stored form, if that is known
 };
 
 // Whether write_change has to see the attributes of the old image of an item of this table.

@@ -49,7 +49,7 @@ void run_write(const Write& write, const std::string& key, const std::optional<s
     const bool decode = write.condition || write.want_old || write.kind == Write::Kind::kUpdate ||
                         needs_old_item(schema);
     if (decode) old_item = model::decode_item(encoded);
-    old = Image{old_item ? &*old_item : nullptr, header.size_bytes};
+    old = Image{old_item ? &*old_item : nullptr, header.size_bytes, *record};
   }
   result.size_bytes = old ? old->size_bytes : 0;
   result.units.table = capacity::write_units(result.size_bytes);
@@ -73,7 +73,7 @@ void run_write(const Write& write, const std::string& key, const std::optional<s
     case Write::Kind::kCheck:
       return;
     case Write::Kind::kPut: {
-      const Image fresh{&write.item, write.item_size_bytes};
+      const Image fresh{&write.item, write.item_size_bytes, {}};
       result.units = write_change(schema, old, fresh, key, now_us, batch, rules);
       result.size_bytes = fresh.size_bytes;
       break;
@@ -89,7 +89,7 @@ void run_write(const Write& write, const std::string& key, const std::optional<s
       const size_t size = model::size_bytes(*updated);
       if (size > kMaxItemBytes)
         invalid("Item size to update has exceeded the maximum allowed size");
-      const Image fresh{&*updated, size};
+      const Image fresh{&*updated, size, {}};
       result.units = write_change(schema, old, fresh, key, now_us, batch, rules);
       result.size_bytes = size;
       if (write.want_new) result.new_item = std::move(updated);
@@ -526,6 +526,9 @@ Task<void> Store::erase_table(model::TableNumber table) {
   const std::string prefix = model::table_prefix(table);
   auto erasing = erase(table, engine::Range{prefix, prefix_end(prefix)});
   co_await erasing;
+  const std::string history = model::history_prefix(table);
+  auto erasing_history = erase(table, engine::Range{history, prefix_end(history)});
+  co_await erasing_history;
 }
 
 Task<bool> Store::build_entries(catalog::TablePtr table, model::IndexNumber number,
@@ -560,7 +563,7 @@ Task<bool> Store::build_entries(catalog::TablePtr table, model::IndexNumber numb
         const model::RecordHeader header = model::read_header(encoded);
         const model::Item item = model::decode_item(encoded);
         if (model::index_entry_key(schema, *index, item) != entries[i]) continue;
-        write_new_entry(schema, *index, Image{&item, header.size_bytes}, now_us, batch);
+        write_new_entry(schema, *index, Image{&item, header.size_bytes, {}}, now_us, batch);
       }
       batch.put(cursor_key, cursor);
     };

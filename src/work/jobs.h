@@ -27,6 +27,11 @@ std::unique_ptr<Job> make_cleaning(Site site);
 std::unique_ptr<Job> make_backfill(Site site);
 // Deletes items whose time has come, `delay_s` later than that.
 std::unique_ptr<Job> make_expiry(Site site, int64_t delay_s);
+// Ends the history of tables whose point-in-time recovery was disabled and erases what is older than
+// the recovery period of the others.
+std::unique_ptr<Job> make_history_keeping(Site site);
+// Copies the items of tables that are being restored.
+std::unique_ptr<Job> make_restoring(Site site);
 // Makes provisioned capacity follow what is consumed of it, as scaling policies ask. Also says what
 // has to be counted.
 std::unique_ptr<Job> make_scaling(Site site, catalog::Scaling& scaling,
