@@ -330,7 +330,8 @@ Task<TablePtr> Catalog::update(std::string name, std::function<void(Table&)> cha
   throw engine::EngineError("the table was replaced by others again and again");
 }
 
-Task<TablePtr> Catalog::remove(std::string name, std::function<void(const Table&)> check) {
+Task<TablePtr> Catalog::remove(std::string name, std::function<void(const Table&)> check,
+                               Addition also) {
   for (int tries = 1; tries <= kMaxTries; ++tries) {
     const TablePtr known = find(name);
     if (!known) co_return nullptr;
@@ -358,6 +359,7 @@ Task<TablePtr> Catalog::remove(std::string name, std::function<void(const Table&
       batch.put(garbage_key(number), std::move(garbage));
       batch.put(name_key(name), encode_table(*table));
       batch.erase(schema_guard_key(number));
+      if (also) also(*table, batch);
       removed = std::move(table);
     };
     std::vector<std::string> keys{name_key(name), schema_guard_key(number)};

@@ -54,8 +54,10 @@ class Catalog {
   Task<TablePtr> update(std::string name, std::function<void(Table&)> change);
   // Marks the table as deleting and gives it back; after the delay it is gone. No writer of items
   // commits after this. `check` may throw to refuse. Null if there is no such table. Its data is
-  // erased in the background: see garbage.
-  Task<TablePtr> remove(std::string name, std::function<void(const Table&)> check);
+  // erased in the background: see garbage. `also` adds to the same commit.
+  using Addition = std::function<void(const Table&, engine::Batch&)>;
+  Task<TablePtr> remove(std::string name, std::function<void(const Table&)> check,
+                        Addition also = nullptr);
 
   // While a Hold of a table lives, its data and history stay although the table is deleted or keeps
   // no history any more: somebody reads its past. A table that is being restored holds its source

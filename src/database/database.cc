@@ -2,6 +2,7 @@
 
 #include <spdlog/spdlog.h>
 
+#include "catalog/backups.h"
 #include "catalog/catalog.h"
 #include "catalog/scaling.h"
 #include "engine/adversary.h"
@@ -79,10 +80,11 @@ class DatabaseOnEngine final : public Database {
                   .table_delay_ms = options.table_delay_ms,
                   .ttl_change_interval_s = options.ttl_change_interval_s}),
         scaling_(*engine_),
+        backups_(*engine_),
         store_(*engine_, catalog_, clock_),
         throttle_(options.throttle, clock_),
-        context_{catalog_, store_,         expressions_,    tokens_, throttle_,
-                 clock_,   options.region, options.account, scaling_},
+        context_{catalog_, store_,         expressions_,    tokens_,  throttle_,
+                 clock_,   options.region, options.account, scaling_, backups_},
         background_(make_jobs(options)) {}
 
   bool knows(std::string_view service, std::string_view operation) const override {
@@ -123,7 +125,7 @@ class DatabaseOnEngine final : public Database {
 
  private:
   std::vector<std::unique_ptr<work::Job>> make_jobs(const DatabaseOptions& options) {
-    const work::Site site{catalog_, store_, clock_};
+    const work::Site site{catalog_, store_, clock_, backups_};
     std::vector<std::unique_ptr<work::Job>> jobs;
     jobs.push_back(work::make_cleaning(site));
     jobs.push_back(work::make_backfill(site));
@@ -139,6 +141,7 @@ class DatabaseOnEngine final : public Database {
   std::unique_ptr<engine::Engine> engine_;
   catalog::Catalog catalog_;
   catalog::Scaling scaling_;
+  catalog::Backups backups_;
   store::Store store_;
   expr::ParseCache expressions_;
   ops::TokensInProgress tokens_;

@@ -33,6 +33,8 @@ RestorableTimes restorable_times(const catalog::Table& table, int64_t now_ms);
 // overrides.
 catalog::Table restored_table(const Request& request, const catalog::Table& source,
                               std::string name);
+// Throws if a restore cannot make a table of that name.
+void check_restore_target(const Request& request, const std::string& name);
 // Creates it, with the items to follow from `from`, and answers. Throws if the name is taken or too
 // many restores are under way.
 Task<std::string> begin_restore(const Request& request, catalog::Table table,

@@ -281,20 +281,23 @@ catalog::Table restored_table(const Request& request, const catalog::Table& sour
   return table;
 }
 
+void check_restore_target(const Request& request, const std::string& name) {
+  const auto taken = request.context.catalog.find(name);
+  if (!taken) return;
+  if (!taken->restore)
+    throw ApiError("TableAlreadyExistsException", "Table already exists: " + name);
+  const catalog::RestoreSource& origin = *taken->restore;
+  throw ApiError("TableInUseException",
+                 "Table: " + name + " is already being restored from " +
+                     (origin.backup_arn.empty() ? "table: " + origin.table_arn
+                                                : "backup: " + origin.backup_arn));
+}
+
 Task<std::string> begin_restore(const Request& request, catalog::Table table,
                                 catalog::RestoreSource from) {
   const Context& context = request.context;
   const std::string name = table.name();
-  if (const auto taken = context.catalog.find(name)) {
-    if (taken->restore) {
-      const auto& origin = *taken->restore;
-      throw ApiError("TableInUseException",
-                     "Table: " + name + " is already being restored from " +
-                         (origin.backup_arn.empty() ? "table: " + origin.table_arn
-                                                    : "backup: " + origin.backup_arn));
-    }
-    throw ApiError("TableAlreadyExistsException", "Table already exists: " + name);
-  }
+  check_restore_target(request, name);
   const auto tables = context.catalog.list();
   const auto restores = static_cast<size_t>(std::count_if(
       tables.begin(), tables.end(), [](const auto& one) { return one->restore.has_value(); }));

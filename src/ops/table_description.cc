@@ -22,39 +22,6 @@ void append_time(json::Object& object, std::string_view name, int64_t time_ms) {
   append_timestamp(object.key(name), time_ms);
 }
 
-void append_key_schema(std::string& out, const model::KeySchema& key) {
-  json::Array list(out);
-  for (size_t i = 0; i < key.size(); ++i) {
-    json::Object element(list.element());
-    element.string("AttributeName", key.at(i).name);
-    element.string("KeyType", i < key.partition.size() ? "HASH" : "RANGE");
-    element.close();
-  }
-  list.close();
-}
-
-void append_projection(std::string& out, const model::Index& index) {
-  json::Object projection(out);
-  switch (index.projection) {
-    case model::ProjectionType::kAll:
-      projection.string("ProjectionType", "ALL");
-      break;
-    case model::ProjectionType::kKeysOnly:
-      projection.string("ProjectionType", "KEYS_ONLY");
-      break;
-    case model::ProjectionType::kInclude: {
-      projection.string("ProjectionType", "INCLUDE");
-      auto names = index.included;
-      std::sort(names.begin(), names.end());
-      json::Array list(projection.key("NonKeyAttributes"));
-      for (const auto& name : names) json::append_quoted(list.element(), name);
-      list.close();
-      break;
-    }
-  }
-  projection.close();
-}
-
 // While a change is under way, what was provisioned before is still in force.
 const Capacity::Provisioned& in_force(const Capacity& capacity, TableState state) {
   return state == TableState::kUpdating && capacity.changing ? capacity.before
@@ -212,6 +179,39 @@ void append_facts(json::Object& object, const Table& table, TableState state,
 }
 
 }  // namespace
+
+void append_key_schema(std::string& out, const model::KeySchema& key) {
+  json::Array list(out);
+  for (size_t i = 0; i < key.size(); ++i) {
+    json::Object element(list.element());
+    element.string("AttributeName", key.at(i).name);
+    element.string("KeyType", i < key.partition.size() ? "HASH" : "RANGE");
+    element.close();
+  }
+  list.close();
+}
+
+void append_projection(std::string& out, const model::Index& index) {
+  json::Object projection(out);
+  switch (index.projection) {
+    case model::ProjectionType::kAll:
+      projection.string("ProjectionType", "ALL");
+      break;
+    case model::ProjectionType::kKeysOnly:
+      projection.string("ProjectionType", "KEYS_ONLY");
+      break;
+    case model::ProjectionType::kInclude: {
+      projection.string("ProjectionType", "INCLUDE");
+      auto names = index.included;
+      std::sort(names.begin(), names.end());
+      json::Array list(projection.key("NonKeyAttributes"));
+      for (const auto& name : names) json::append_quoted(list.element(), name);
+      list.close();
+      break;
+    }
+  }
+  projection.close();
+}
 
 void append_timestamp(std::string& out, int64_t time_ms) {
   json::append_int(out, time_ms / 1000);

@@ -6,7 +6,7 @@
 #include <chrono>
 #include <map>
 
-#include "model/key_codec.h"
+#include "engine/frozen.h"
 #include "store/history.h"
 #include "store/load.h"
 #include "work/jobs.h"
@@ -28,7 +28,13 @@ double seconds_since(SteadyTime begin) {
 
 class Restoring final : public Job {
  public:
-  explicit Restoring(Site site) : site_(site) {}
+  // Backups that are being restored are in use from the first moment on.
+  explicit Restoring(Site site) : site_(site) {
+    for (const auto& table : site_.catalog.list({}, SIZE_MAX)) {
+      if (table->restore && !table->restore->backup_arn.empty())
+        site_.backups.begin_use(table->restore->backup_arn);
+    }
+  }
   const char* name() const override { return "restoring a table"; }
 
   bool step() override {
@@ -42,6 +48,7 @@ class Restoring final : public Job {
  private:
   struct Progress {
     std::string from;
+    std::unique_ptr<engine::View> copy;  // of a backup, open as long as it is read
     size_t items = 0;
     SteadyTime begin = std::chrono::steady_clock::now();
     SteadyTime reported = begin;
@@ -82,7 +89,7 @@ class Restoring final : public Job {
     Progress& progress = progress_of(*table);
     const SteadyTime end = std::chrono::steady_clock::now() + kTurn;
     do {
-      store::PastPage page = read_page(*table->restore, progress.from);
+      store::PastPage page = read_page(*table->restore, progress);
       const size_t items = page.items.size();
       const bool last = !page.next;
       std::string next = last ? std::string() : std::move(*page.next);
@@ -91,7 +98,7 @@ class Restoring final : public Job {
         const bool there =
             run_blocking(store::load_items(site_.store, table, std::move(page.items), next));
         if (!there) {
-          under_way_.erase(table->schema->number);
+          end_use(*table);
           return false;
         }
       }
@@ -114,6 +121,12 @@ class Restoring final : public Job {
                  seconds_since(progress.begin));
   }
 
+  // Lets go of the source.
+  void end_use(const catalog::Table& table) {
+    under_way_.erase(table.schema->number);
+    if (!table.restore->backup_arn.empty()) site_.backups.end_use(table.restore->backup_arn);
+  }
+
   void finish(const catalog::Table& table, const Progress& progress) {
     const model::TableNumber number = table.schema->number;
     const std::function<void(catalog::Table&)> done = [&](catalog::Table& changed) {
@@ -122,7 +135,7 @@ class Restoring final : public Job {
     run_blocking(site_.catalog.update(table.name(), done));
     spdlog::info("Table {} is restored: {} items in {:.1f} s.", table.name(), progress.items,
                  seconds_since(progress.begin));
-    under_way_.erase(number);
+    end_use(table);
     const std::string cursor = store::load_cursor_key(number);
     run_blocking(site_.store.erase(number, {cursor, cursor + '\0'}));
   }
