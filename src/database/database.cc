@@ -78,6 +78,7 @@ class DatabaseOnEngine final : public Database {
                  {.region = options.region,
                   .account = options.account,
                   .table_delay_ms = options.table_delay_ms,
+                  .stream_shards = options.stream_shards,
                   .ttl_change_interval_s = options.ttl_change_interval_s}),
         scaling_(*engine_),
         backups_(*engine_),
@@ -132,6 +133,7 @@ class DatabaseOnEngine final : public Database {
     jobs.push_back(work::make_expiry(site, options.ttl_delay_s));
     jobs.push_back(work::make_history_keeping(site));
     jobs.push_back(work::make_restoring(site));
+    jobs.push_back(work::make_streams(site));
     jobs.push_back(work::make_scaling(site, scaling_, throttle_.consumption()));
     return jobs;
   }

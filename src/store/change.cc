@@ -5,6 +5,7 @@
 #include "capacity/units.h"
 #include "model/key_codec.h"
 #include "store/history.h"
+#include "store/stream_record.h"
 
 namespace stator::store {
 
@@ -40,7 +41,7 @@ std::string key_record(const model::TableSchema& table, const model::Item& item)
 Image entry_of(const model::Index& index, const Image& image, model::Item& projected) {
   if (index.projects_all()) return image;
   projected = project_entry(index, *image.item);
-  return {&projected, model::size_bytes(projected), {}};
+  return {&projected, model::size_bytes(projected)};
 }
 
 // The stored form of an index entry.
@@ -113,7 +114,7 @@ void write_expiry_change(const model::TableSchema& table, const std::optional<Im
 }  // namespace
 
 bool needs_old_item(const model::TableSchema& table) {
-  return !table.indexes.empty() || !table.ttl_attribute.empty();
+  return !table.indexes.empty() || !table.ttl_attribute.empty() || !table.captures.empty();
 }
 
 std::optional<int64_t> expiry_of(const model::TableSchema& table, const model::Item& item) {
@@ -151,7 +152,7 @@ model::Item project_entry(const model::Index& index, const model::Item& item) {
 
 WriteUnits write_change(const model::TableSchema& table, const std::optional<Image>& old,
                         const std::optional<Image>& fresh, const std::string& item_key,
-                        int64_t now_us, engine::Batch& batch, const EntryRules& rules) {
+                        int64_t now_us, engine::Batch& batch, const ChangeRules& rules) {
   WriteUnits units;
   const size_t old_size = old ? old->size_bytes : 0;
   const size_t new_size = fresh ? fresh->size_bytes : 0;
@@ -167,8 +168,16 @@ WriteUnits write_change(const model::TableSchema& table, const std::optional<Ima
     write_history(table, old ? std::optional(old->record) : std::nullopt, record, item_key, now_us,
                   batch);
   if (record) {
+    if (!table.captures.empty()) {
+      std::string_view encoded = *record;
+      model::read_header(encoded);
+      write_stream_records(table, old, Image{fresh->item, new_size, encoded}, item_key, now_us,
+                           rules.origin, batch);
+    }
     batch.put(item_key, std::move(*record));
   } else {
+    if (!table.captures.empty())
+      write_stream_records(table, old, std::nullopt, item_key, now_us, rules.origin, batch);
     batch.erase(item_key);
   }
   Counts counts;

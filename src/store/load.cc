@@ -55,7 +55,7 @@ Task<bool> load_items(Store& store, catalog::TablePtr table, engine::Rows rows,
           const model::RecordHeader header = model::read_header(encoded);
           std::optional<model::Item> item;
           if (decode) item = model::decode_item(encoded);
-          const Image image{item ? &*item : nullptr, header.size_bytes, rows.value(i)};
+          const Image image{item ? &*item : nullptr, header.size_bytes, encoded, rows.value(i)};
           write_change(schema, std::nullopt, image, prefix + std::string(rows.key(i)), now_us,
                        batch);
         }

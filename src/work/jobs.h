@@ -34,6 +34,9 @@ std::unique_ptr<Job> make_expiry(Site site, int64_t delay_s);
 std::unique_ptr<Job> make_history_keeping(Site site);
 // Copies the items of tables that are being restored.
 std::unique_ptr<Job> make_restoring(Site site);
+// Opens new shards where those of a stream have grown old or another number of them is asked for,
+// and erases what is older than a day.
+std::unique_ptr<Job> make_streams(Site site);
 // Makes provisioned capacity follow what is consumed of it, as scaling policies ask. Also says what
 // has to be counted.
 std::unique_ptr<Job> make_scaling(Site site, catalog::Scaling& scaling,
