@@ -188,7 +188,7 @@ def test_a_backup_is_the_table_at_one_moment(tmp_path):
             for number in range(4):
                 time.sleep(0.3)
                 begun = time.time()
-                details = client.expect("CreateBackup", {"TableName": "Source", "BackupName": f"b{number}"})
+                details = client.expect("CreateBackup", {"TableName": "Source", "BackupName": f"backup{number}"})
                 backups.append((begun, time.time(), details["BackupDetails"]["BackupArn"]))
 
         run_together(make_backups, *(lambda writer=writer: writer.run(port, until) for writer in writers))

@@ -104,7 +104,9 @@ class BackupTest : public ::testing::Test {
     std::vector<std::string> arns;
     json::Document document;
     EXPECT_TRUE(document.parse(must("ListBackups", "{" + more + "}")));
-    for (const json::Element one : *json::array_member(document.root(), "BackupSummaries"))
+    const auto summaries = json::array_member(document.root(), "BackupSummaries");
+    EXPECT_TRUE(summaries);
+    for (const json::Element one : *summaries)
       arns.emplace_back(json::string_member(one, "BackupArn").value_or(""));
     last_evaluated_ =
         std::string(json::string_member(document.root(), "LastEvaluatedBackupArn").value_or(""));
@@ -174,7 +176,9 @@ TEST_F(BackupTest, ItIsOneMomentWhileWritesGoOn) {
                                          R"(","IndexName":"by-g","KeyConditionExpression":"g = :g",
                           "ExpressionAttributeValues":{":g":{"S":"all"}}})")));
     std::set<std::string> values;
-    for (const json::Element item : *json::array_member(document.root(), "Items"))
+    const auto items = json::array_member(document.root(), "Items");
+    ASSERT_TRUE(items);
+    for (const json::Element item : *items)
       values.insert(json::canonical(*json::member(item, "v")));
     EXPECT_LE(values.size(), 1U) << "a torn transaction in " << name;
   }
@@ -225,7 +229,7 @@ TEST_F(BackupTest, ListsAreFilteredAndPaged) {
   std::vector<std::string> arns;
   for (int i = 0; i < 5; ++i) {
     clock_.advance_us(1'500'000);
-    arns.push_back(create_backup("b" + std::to_string(i)));
+    arns.push_back(create_backup("backup" + std::to_string(i)));
   }
   must("CreateBackup", R"({"TableName":"Other","BackupName":"other"})");
   EXPECT_EQ(list().size(), 6U);
