@@ -138,6 +138,8 @@ class Adversary final : public Engine {
 
   uint64_t committed_version() override { return inner_->committed_version(); }
   void reclaim(Range range) override { inner_->reclaim(std::move(range)); }
+  std::string failure() const override { return inner_->failure(); }
+  void write_metrics(metrics::Text& text) override { inner_->write_metrics(text); }
 
  private:
   Fate fate_;
