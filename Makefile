@@ -2,6 +2,8 @@
 # make run    installs what is missing, builds, and serves on port 8000 (PORT=…; ARGS="--in-memory" for no files)
 # make test   installs what is missing, builds, and runs every test (SUITES="unit wire" for some of them)
 #
+# make package  builds the server and a Debian package of it
+#
 # Packages come from Debian, installed by tools/install-deps when one is missing. NO_INSTALL=1 leaves them alone.
 
 BUILD ?= build
@@ -14,7 +16,7 @@ CONFIGURE = cmake -S . -B $(BUILD) -G Ninja -DCMAKE_BUILD_TYPE=Release
 SOURCES = $(shell git ls-files --cached --others --exclude-standard -- '*.cc' '*.h')
 
 .DEFAULT_GOAL := build
-.PHONY: build run test format format-check tidy clean
+.PHONY: build run test package format format-check tidy clean
 
 # The server alone, without what only tests need; a tree that is already configured keeps its settings.
 build:
@@ -30,6 +32,9 @@ test:
 	@$(CONFIGURE) -DSTATOR_TESTS=ON
 	@cmake --build $(BUILD)
 	@BUILD=$(BUILD) tools/run-tests $(SUITES)
+
+package: build
+	@BUILD=$(BUILD) tools/package
 
 format:
 	@$(INSTALL) lint
