@@ -3,6 +3,8 @@
 # make test   installs what is missing, builds, and runs every test (SUITES="unit wire" for some of them)
 # make bench  measures the server beside nginx and its peers: see bench/README.md (BENCH="--only Query")
 #
+# make package  builds the server and a Debian package of it
+#
 # Packages come from Debian, installed by tools/install-deps when one is missing. NO_INSTALL=1 leaves them alone.
 
 BUILD ?= build
@@ -17,7 +19,7 @@ SOURCES = $(shell git ls-files --cached --others --exclude-standard -- '*.cc' '*
 .DEFAULT_GOAL := build
 BENCH ?=
 
-.PHONY: build run test bench format format-check tidy clean
+.PHONY: build run test bench package format format-check tidy clean
 
 # The server alone, without what only tests need; a tree that is already configured keeps its settings.
 build:
@@ -38,6 +40,9 @@ bench: build
 	@$(INSTALL) bench
 	@npm --prefix bench/peers install --no-audit --no-fund --no-package-lock || echo "bench: no peers from npm"
 	@bench/run.py $(BENCH)
+
+package: build
+	@BUILD=$(BUILD) tools/package
 
 format:
 	@$(INSTALL) lint

@@ -1,9 +1,11 @@
 #include "database/database.h"
 
-#include <spdlog/spdlog.h>
+#include <set>
 
 #include "catalog/catalog.h"
 #include "catalog/scaling.h"
+#include "common/log.h"
+#include "database/table_metrics.h"
 #include "engine/adversary.h"
 #include "expr/parse_cache.h"
 #include "json/writer.h"
@@ -93,7 +95,9 @@ class DatabaseOnEngine final : public Database {
   Task<Answer> execute(std::string_view service, std::string_view operation, std::string body,
                        Caller caller) override {
     const ops::Operation* found = ops::find_operation(service, operation);
+    const std::string request_id = caller.request_id;
     Answer answer;
+    uint64_t parsed_us = 0;
     try {
       if (found == nullptr) throw ApiError("UnknownOperationException", "");
       ops::Request request{.context = context_,
@@ -107,20 +111,41 @@ class DatabaseOnEngine final : public Database {
       if (!request.body.is_object())
         throw ApiError("SerializationException", "Unexpected token received from parser");
       ops::check_types(request.body, *found->shape);
+      parsed_us = metrics::steady_us();
       auto pending = found->handler(request);
       answer.body = co_await pending;
       if (found->changes_tables) background_.wake();
     } catch (const ApiError& error) {
       const bool scaling = found != nullptr && found->service == ops::kScalingService;
       answer = scaling ? scaling_error_answer(error) : error_answer(error);
+      answer.error = error.type();
     } catch (const std::exception& error) {
-      spdlog::error("{} failed: {}", operation, error.what());
+      log_event(spdlog::level::err, "a request failed",
+                {{"request_id", request_id}, {"operation", operation}, {"error", error.what()}});
       answer = error_answer(ApiError("InternalServerError", "Internal server error"));
+      answer.error = "InternalServerError";
     }
+    answer.parsed_us = parsed_us;
     co_return answer;
   }
 
   std::string insights() const override { return ops::insights_report(context_); }
+
+  std::vector<std::string> targets() const override {
+    std::vector<std::string> targets;
+    for (const ops::Operation& operation : ops::operations())
+      targets.push_back(std::string(operation.service) + "." + std::string(operation.name));
+    return targets;
+  }
+
+  std::string failure() const override { return engine_->failure(); }
+
+  Task<void> write_metrics(metrics::Text& text) override {
+    Task<void> tables = write_table_metrics(text, catalog_, store_, throttle_);
+    co_await tables;
+    engine_->write_metrics(text);
+    background_.write_metrics(text);
+  }
 
  private:
   std::vector<std::unique_ptr<work::Job>> make_jobs(const DatabaseOptions& options) {
