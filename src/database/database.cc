@@ -2,6 +2,7 @@
 
 #include <set>
 
+#include "catalog/backups.h"
 #include "catalog/catalog.h"
 #include "catalog/scaling.h"
 #include "common/log.h"
@@ -82,10 +83,11 @@ class DatabaseOnEngine final : public Database {
                   .stream_shards = options.stream_shards,
                   .ttl_change_interval_s = options.ttl_change_interval_s}),
         scaling_(*engine_),
+        backups_(*engine_),
         store_(*engine_, catalog_, clock_),
         throttle_(options.throttle, clock_),
-        context_{catalog_, store_,         expressions_,    tokens_, throttle_,
-                 clock_,   options.region, options.account, scaling_},
+        context_{catalog_, store_,         expressions_,    tokens_,  throttle_,
+                 clock_,   options.region, options.account, scaling_, backups_},
         background_(make_jobs(options)) {}
 
   bool knows(std::string_view service, std::string_view operation) const override {
@@ -149,11 +151,13 @@ class DatabaseOnEngine final : public Database {
 
  private:
   std::vector<std::unique_ptr<work::Job>> make_jobs(const DatabaseOptions& options) {
-    const work::Site site{catalog_, store_, clock_};
+    const work::Site site{catalog_, store_, clock_, backups_};
     std::vector<std::unique_ptr<work::Job>> jobs;
     jobs.push_back(work::make_cleaning(site));
     jobs.push_back(work::make_backfill(site));
     jobs.push_back(work::make_expiry(site, options.ttl_delay_s));
+    jobs.push_back(work::make_history_keeping(site));
+    jobs.push_back(work::make_restoring(site));
     jobs.push_back(work::make_streams(site));
     jobs.push_back(work::make_scaling(site, scaling_, throttle_.consumption()));
     return jobs;
@@ -164,6 +168,7 @@ class DatabaseOnEngine final : public Database {
   std::unique_ptr<engine::Engine> engine_;
   catalog::Catalog catalog_;
   catalog::Scaling scaling_;
+  catalog::Backups backups_;
   store::Store store_;
   expr::ParseCache expressions_;
   ops::TokensInProgress tokens_;
