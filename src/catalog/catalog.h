@@ -11,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "catalog/stream.h"
 #include "catalog/table.h"
 #include "common/clock.h"
 #include "common/task.h"
@@ -28,6 +29,7 @@ struct CatalogOptions {
   std::string region;
   std::string account;
   int64_t table_delay_ms = 0;         // how long CREATING, UPDATING and DELETING last
+  int64_t stream_shards = 4;          // of a new stream
   int64_t ttl_change_interval_s = 0;  // least time between two changes of a table's time to live
 };
 
@@ -55,17 +57,55 @@ class Catalog {
   Task<TablePtr> update(std::string name, std::function<void(Table&)> change);
   // Marks the table as deleting and gives it back; after the delay it is gone. No writer of items
   // commits after this. `check` may throw to refuse. Null if there is no such table. Its data is
-  // erased in the background: see garbage.
-  Task<TablePtr> remove(std::string name, std::function<void(const Table&)> check);
+  // erased in the background: see garbage. `also` adds to the same commit.
+  using Addition = std::function<void(const Table&, engine::Batch&)>;
+  Task<TablePtr> remove(std::string name, std::function<void(const Table&)> check,
+                        Addition also = nullptr);
 
-  // Numbers of tables that are gone but whose data is still there, and which no request can write
-  // to any more. The caller erases the data and then says so.
+  // While a Hold of a table lives, its data and history stay although the table is deleted or keeps
+  // no history any more: somebody reads its past. A table that is being restored holds its source
+  // by itself. Work that goes on after a restart holds again before background work begins.
+  class Hold {
+   public:
+    Hold() = default;
+    Hold(Catalog& catalog, model::TableNumber table);
+    Hold(Hold&& other) noexcept;
+    Hold& operator=(Hold&& other) noexcept;
+    ~Hold();
+
+   private:
+    Catalog* catalog_ = nullptr;
+    model::TableNumber table_ = 0;
+  };
+  bool is_held(model::TableNumber table) const;
+  struct HeldTable {
+    TablePtr table;  // null if there is none
+    Hold hold;
+  };
+  // Holds a table and looks at it after every change that was begun before: history that it keeps
+  // then, it keeps until it is let go.
+  Task<HeldTable> hold(std::string name);
+
+  // Numbers of tables that are gone but whose data is still there, which no request can write to
+  // any more and nobody holds. The caller erases the data and then says so.
   std::vector<model::TableNumber> garbage() const;
   Task<void> garbage_erased(model::TableNumber table);
 
   // As find, but of what is committed, for a writer who saw a schema change before it was told
   // here.
   Task<TablePtr> reload(std::string name);
+
+  // The streams of tables, those of the last day included. The first changes a table's schema, so
+  // that no writer who knows the shards from before commits after it.
+  StreamPtr find_stream(std::string_view arn) const;
+  StreamPtr find_stream(StreamId id) const;
+  // In the order of their ARNs; hidden ones too.
+  std::vector<StreamPtr> streams() const;
+  // Closes the open shards of a stream and opens their children: see roll_shards. False if the
+  // stream is not open.
+  Task<bool> roll_stream(StreamId id, int64_t shards);
+  // Nothing is left of these shards. If none remains and the stream is over, of the stream neither.
+  Task<void> forget_shards(StreamId id, std::vector<model::ShardNumber> shards);
 
   const CatalogOptions& options() const { return options_; }
   std::string table_arn(std::string_view name) const;
@@ -74,6 +114,11 @@ class Catalog {
   struct State;
   using Body = std::function<void(const engine::Held&, engine::Batch&)>;
   void load();
+  void load_streams(uint64_t version);
+  struct StreamChanges;
+  void follow_settings(Table& table, model::TableSchema& schema, engine::Batch& batch,
+                       StreamChanges& changes) const;
+  Task<void> settle(std::vector<Stream> streams, uint64_t version);
   Task<engine::Outcome> commit(std::vector<std::string> keys, Body body);
 
   engine::Engine& engine_;

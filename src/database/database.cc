@@ -2,6 +2,7 @@
 
 #include <spdlog/spdlog.h>
 
+#include "catalog/backups.h"
 #include "catalog/catalog.h"
 #include "catalog/scaling.h"
 #include "catalog/transfers.h"
@@ -58,6 +59,7 @@ Answer error_answer(const ApiError& error) {
 
 std::unique_ptr<engine::Engine> open_engine(const DatabaseOptions& options) {
   engine::RocksdbOptions rocksdb;
+  rocksdb.clock = options.clock;
   rocksdb.directory = options.directory;
   rocksdb.durability = options.durability;
   rocksdb.block_cache_bytes = options.block_cache_bytes;
@@ -90,13 +92,15 @@ class DatabaseOnEngine final : public Database {
                  {.region = options.region,
                   .account = options.account,
                   .table_delay_ms = options.table_delay_ms,
+                  .stream_shards = options.stream_shards,
                   .ttl_change_interval_s = options.ttl_change_interval_s}),
         scaling_(*engine_),
-        transfers_(*engine_, clock_),
+        backups_(*engine_),
+        transfers_(*engine_, catalog_, clock_),
         store_(*engine_, catalog_, clock_),
         throttle_(options.throttle, clock_),
-        context_{catalog_, store_,         expressions_,    tokens_,  throttle_,
-                 clock_,   options.region, options.account, scaling_, transfers_},
+        context_{catalog_,       store_,          expressions_, tokens_,  throttle_, clock_,
+                 options.region, options.account, scaling_,     backups_, transfers_},
         objects_(open_objects(options, clock_)),
         transfer_background_(make_transfer_jobs(options)),
         background_(make_jobs(options)) {}
@@ -143,19 +147,23 @@ class DatabaseOnEngine final : public Database {
 
  private:
   std::vector<std::unique_ptr<work::Job>> make_jobs(const DatabaseOptions& options) {
-    const work::Site site{catalog_, store_, clock_};
+    const work::Site site{catalog_, store_, clock_, backups_};
     std::vector<std::unique_ptr<work::Job>> jobs;
     jobs.push_back(work::make_cleaning(site));
     jobs.push_back(work::make_backfill(site));
     jobs.push_back(work::make_expiry(site, options.ttl_delay_s));
+    jobs.push_back(work::make_history_keeping(site));
+    jobs.push_back(work::make_restoring(site));
+    jobs.push_back(work::make_streams(site));
     jobs.push_back(work::make_scaling(site, scaling_, throttle_.consumption()));
     return jobs;
   }
 
   std::vector<std::unique_ptr<work::Job>> make_transfer_jobs(const DatabaseOptions& options) {
     const work::TransferSite site{
-        {catalog_, store_, clock_}, transfers_, *objects_, import_logs(options)};
+        {catalog_, store_, clock_, backups_}, transfers_, *objects_, import_logs(options)};
     std::vector<std::unique_ptr<work::Job>> jobs;
+    jobs.push_back(work::make_exporting(site));
     jobs.push_back(work::make_importing(site));
     return jobs;
   }
@@ -165,6 +173,7 @@ class DatabaseOnEngine final : public Database {
   std::unique_ptr<engine::Engine> engine_;
   catalog::Catalog catalog_;
   catalog::Scaling scaling_;
+  catalog::Backups backups_;
   catalog::Transfers transfers_;
   store::Store store_;
   expr::ParseCache expressions_;

@@ -8,9 +8,11 @@
 #include <vector>
 
 #include "common/thread_pool.h"
+#include "engine/frozen.h"
 #include "engine/limits.h"
 #include "engine/rocksdb/change.h"
 #include "engine/rocksdb/committer.h"
+#include "engine/rocksdb/frozen_store.h"
 #include "engine/rocksdb/gate.h"
 #include "engine/rocksdb/latch_table.h"
 #include "engine/rocksdb/queued_images.h"
@@ -101,11 +103,12 @@ class HeldReader {
   bool saw_queued_ = false;
 };
 
-class RocksdbEngine final : public Engine {
+class RocksdbEngine final : public Engine, public FrozenCopies {
  public:
   explicit RocksdbEngine(const RocksdbOptions& options)
       : store_(options),
         readers_("reader", static_cast<size_t>(std::max(1, options.reader_threads))),
+        frozen_(store_, readers_),
         latches_([this] { sweeper_.wake(); }),
         gate_(options.queue_limit, kQueuedBytes, [this] { sweeper_.wake(); }),
         committer_(store_, images_, gate_),
@@ -116,7 +119,15 @@ class RocksdbEngine final : public Engine {
   std::unique_ptr<View> view() override { return std::make_unique<RocksdbView>(store_, readers_); }
   Task<Outcome> mutate(Mutation mutation) override;
   uint64_t committed_version() override { return committer_.committed_version(); }
+  Task<uint64_t> version_at(int64_t second) override;
   void reclaim(Range range) override { reclaimer_.reclaim(std::move(range)); }
+
+  Task<void> freeze(std::string name, Range keep) override {
+    return frozen_.freeze(std::move(name), std::move(keep));
+  }
+  std::unique_ptr<View> view_frozen(const std::string& name) override { return frozen_.view(name); }
+  Task<void> drop_frozen(std::string name) override { return frozen_.drop(std::move(name)); }
+  std::vector<std::string> frozen() override { return frozen_.names(); }
 
  private:
   bool sweep() {
@@ -129,6 +140,7 @@ class RocksdbEngine final : public Engine {
   // In the order of their dependence: a later one uses the earlier ones.
   Store store_;
   ThreadPool readers_;
+  FrozenStore frozen_;
   QueuedImages images_;
   LatchTable latches_;
   Gate gate_;
@@ -207,6 +219,19 @@ Task<Outcome> RocksdbEngine::mutate(Mutation mutation) {
   }
   if (error) std::rethrow_exception(error);
   co_return std::move(change.outcome);
+}
+
+Task<uint64_t> RocksdbEngine::version_at(int64_t second) {
+  const uint64_t next = committed_version() + 1;
+  Range marks{std::string(kTimePrefix), std::string(kTimePrefix)};
+  append_big_endian(marks.begin, static_cast<uint64_t>(std::max<int64_t>(0, second)), 8);
+  marks.end.back() += 1;
+  RocksdbView view(store_, readers_);
+  auto scanning =
+      view.scan_all(std::move(marks), Direction::kForward, {.rows = 1, .bytes = SIZE_MAX});
+  const Rows rows = co_await scanning;
+  if (rows.empty()) co_return next;
+  co_return decode_big_endian(rows.value(0));
 }
 
 }  // namespace

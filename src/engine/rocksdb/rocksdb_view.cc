@@ -66,14 +66,15 @@ Task<std::vector<std::optional<std::string>>> RocksdbView::get_many(
   co_return values;
 }
 
-Rows RocksdbView::read_rows(const Range& range, Direction direction, const ScanLimit& limit) const {
+Rows read_rows(rocksdb::DB& db, const rocksdb::Snapshot* snapshot, const Range& range,
+               Direction direction, const ScanLimit& limit) {
   const rocksdb::Slice lower(range.begin);
   const rocksdb::Slice upper(range.end);
   rocksdb::ReadOptions options;
-  options.snapshot = snapshot_;
+  options.snapshot = snapshot;
   options.iterate_lower_bound = &lower;
   options.iterate_upper_bound = &upper;
-  const std::unique_ptr<rocksdb::Iterator> it(store_.db().NewIterator(options));
+  const std::unique_ptr<rocksdb::Iterator> it(db.NewIterator(options));
   const bool forward = direction == Direction::kForward;
   if (forward) {
     it->SeekToFirst();
@@ -101,11 +102,15 @@ Rows RocksdbView::read_rows(const Range& range, Direction direction, const ScanL
 }
 
 Task<Rows> RocksdbView::scan(Range range, Direction direction, ScanLimit limit) {
-  Rows rows;
   if (range.end > kReservedPrefix) range.end = kReservedPrefix;
+  return scan_all(std::move(range), direction, limit);
+}
+
+Task<Rows> RocksdbView::scan_all(Range range, Direction direction, ScanLimit limit) {
+  Rows rows;
   if (range.begin >= range.end) co_return rows;
   if (store_.scans_stay_in_memory()) {
-    rows = read_rows(range, direction, limit);
+    rows = read_rows(store_.db(), snapshot_, range, direction, limit);
     co_return rows;
   }
   Executor* const home = Executor::current();
@@ -113,7 +118,7 @@ Task<Rows> RocksdbView::scan(Range range, Direction direction, ScanLimit limit) 
   co_await to_reader;
   std::exception_ptr error;
   try {
-    rows = read_rows(range, direction, limit);
+    rows = read_rows(store_.db(), snapshot_, range, direction, limit);
   } catch (...) {
     error = std::current_exception();
   }
