@@ -40,7 +40,7 @@ class Restoring final : public Job {
   bool step() override {
     bool more = false;
     for (const auto& table : site_.catalog.list({}, SIZE_MAX)) {
-      if (table->restore && !table->deleted_at_ms) more = advance(table) || more;
+      if (table->restore && !table->deleted_at_ms) more = try_to_advance(table) || more;
     }
     return more;
   }
@@ -78,10 +78,30 @@ class Restoring final : public Job {
     }
   }
 
-  store::PastPage read_page(const catalog::RestoreSource& source, const std::string& from) {
+  store::PastPage read_page(const catalog::RestoreSource& source, Progress& progress) {
     const store::Past past{
         .table = source.table, .era = source.era, .first_day = source.first_day, .cut = source.cut};
-    return run_blocking(store::read_past(site_.store.engine(), past, from, kPage));
+    engine::Engine& engine = site_.store.engine();
+    if (source.frozen.empty())
+      return run_blocking(store::read_past(engine, past, progress.from, kPage));
+    for (;;) {
+      if (!progress.copy) progress.copy = engine::frozen_copies(engine).view_frozen(source.frozen);
+      try {
+        return run_blocking(store::read_past(*progress.copy, past, progress.from, kPage));
+      } catch (const engine::ViewExpired&) {
+        progress.copy.reset();
+      }
+    }
+  }
+
+  // After a failure what counts is the cursor that was committed last.
+  bool try_to_advance(const catalog::TablePtr& table) {
+    try {
+      return advance(table);
+    } catch (...) {
+      under_way_.erase(table->schema->number);
+      throw;
+    }
   }
 
   // True if there is more to do.
@@ -136,8 +156,13 @@ class Restoring final : public Job {
     spdlog::info("Table {} is restored: {} items in {:.1f} s.", table.name(), progress.items,
                  seconds_since(progress.begin));
     end_use(table);
-    const std::string cursor = store::load_cursor_key(number);
-    run_blocking(site_.store.erase(number, {cursor, cursor + '\0'}));
+    // Left behind by a crash it does no harm: the number is never given again.
+    engine::Mutation forget;
+    forget.exclusive.push_back(store::load_cursor_key(number));
+    forget.body = [&](const engine::Held&, engine::Batch& batch) {
+      batch.erase(store::load_cursor_key(number));
+    };
+    run_blocking(site_.store.engine().mutate(std::move(forget)));
   }
 
   Site site_;

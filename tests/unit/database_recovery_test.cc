@@ -141,13 +141,19 @@ class RecoveryTest : public ::testing::Test {
 
   std::vector<std::string> scan(const std::string& table, const std::string& index = {}) {
     std::vector<std::string> items;
-    json::Document document;
     std::string body = R"({"TableName":")" + table + "\"";
     if (!index.empty()) body += R"(,"IndexName":")" + index + "\"";
-    EXPECT_TRUE(document.parse(must("Scan", body + "}")));
-    const auto list = json::array_member(document.root(), "Items");
-    if (!list) return items;
-    for (const json::Element item : *list) items.push_back(json::canonical(item));
+    std::string start;
+    do {
+      json::Document document;
+      EXPECT_TRUE(document.parse(must("Scan", body + start + "}")));
+      start.clear();
+      const auto list = json::array_member(document.root(), "Items");
+      if (!list) return items;
+      for (const json::Element item : *list) items.push_back(json::canonical(item));
+      if (const auto last = json::member(document.root(), "LastEvaluatedKey"))
+        start = R"(,"ExclusiveStartKey":)" + json::canonical(*last);
+    } while (!start.empty());
     std::sort(items.begin(), items.end());
     return items;
   }
@@ -296,7 +302,7 @@ TEST_F(RecoveryTest, ARestoreGoesOnAfterARestart) {
   open(0, directory);
   create_source();
   set_recovery(true);
-  for (int round = 0; round < 80; ++round) {
+  for (int round = 0; round < 1200; ++round) {
     std::string body = R"({"RequestItems":{"Source":[)";
     for (int i = 0; i < 25; ++i) {
       const std::string pk = "p" + std::to_string(round);
@@ -311,11 +317,11 @@ TEST_F(RecoveryTest, ARestoreGoesOnAfterARestart) {
   const int64_t second = clock_.now_s();
   for (int i = 0; i < 25; ++i) erase("p1", i);
   for (int restart = 0; restart < 5; ++restart) {
-    must("RestoreTableToPointInTime", restore_request("R" + std::to_string(restart), second));
+    must("RestoreTableToPointInTime", restore_request("Run" + std::to_string(restart), second));
     open(0, directory);
   }
   for (int restart = 0; restart < 5; ++restart) {
-    const std::string name = "R" + std::to_string(restart);
+    const std::string name = "Run" + std::to_string(restart);
     ASSERT_TRUE(wait_until_active(name));
     expect_equal(name, at_second_[second], name);
   }
