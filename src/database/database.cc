@@ -1,11 +1,14 @@
 #include "database/database.h"
 
-#include <spdlog/spdlog.h>
+#include <algorithm>
+#include <set>
 
 #include "catalog/backups.h"
 #include "catalog/catalog.h"
 #include "catalog/scaling.h"
 #include "catalog/transfers.h"
+#include "common/log.h"
+#include "database/table_metrics.h"
 #include "engine/adversary.h"
 #include "expr/parse_cache.h"
 #include "json/writer.h"
@@ -70,6 +73,37 @@ std::unique_ptr<engine::Engine> open_engine(const DatabaseOptions& options) {
   return engine::make_adversary(std::move(engine), adversary);
 }
 
+// Exports and imports by what became of them, and how far those under way have come.
+void write_transfer_metrics(metrics::Text& text, const catalog::Transfers& transfers) {
+  using catalog::TransferStatus;
+  const auto exports = transfers.exports();
+  const auto imports = transfers.imports();
+  const auto count = [](const auto& list, TransferStatus status) {
+    return std::count_if(list.begin(), list.end(),
+                         [&](const auto& one) { return one->status == status; });
+  };
+  text.family("stator_transfers", "gauge", "Exports and imports that are remembered, by status.");
+  for (const auto status :
+       {TransferStatus::kInProgress, TransferStatus::kCompleted, TransferStatus::kFailed}) {
+    const std::string name(catalog::status_name(status));
+    text.sample({{"kind", "export"}, {"status", name}},
+                static_cast<uint64_t>(count(exports, status)));
+    text.sample({{"kind", "import"}, {"status", name}},
+                static_cast<uint64_t>(count(imports, status)));
+  }
+  text.family("stator_transfer_items", "gauge", "Items that a transfer under way has come to.");
+  for (const auto& one : exports) {
+    if (one->status != TransferStatus::kInProgress) continue;
+    text.sample({{"kind", "export"}, {"id", one->id}},
+                static_cast<uint64_t>(transfers.progress(*one).item_count));
+  }
+  for (const auto& one : imports) {
+    if (one->status != TransferStatus::kInProgress) continue;
+    text.sample({{"kind", "import"}, {"id", one->id}},
+                static_cast<uint64_t>(transfers.progress(*one).processed_items));
+  }
+}
+
 std::unique_ptr<objects::ObjectStore> open_objects(const DatabaseOptions& options,
                                                    const Clock& clock) {
   objects::Options asked = options.objects;
@@ -113,7 +147,9 @@ class DatabaseOnEngine final : public Database {
   Task<Answer> execute(std::string_view service, std::string_view operation, std::string body,
                        Caller caller) override {
     const ops::Operation* found = ops::find_operation(service, operation);
+    const std::string request_id = caller.request_id;
     Answer answer;
+    uint64_t parsed_us = 0;
     try {
       if (found == nullptr) throw ApiError("UnknownOperationException", "");
       ops::Request request{.context = context_,
@@ -127,6 +163,7 @@ class DatabaseOnEngine final : public Database {
       if (!request.body.is_object())
         throw ApiError("SerializationException", "Unexpected token received from parser");
       ops::check_types(request.body, *found->shape);
+      parsed_us = metrics::steady_us();
       auto pending = found->handler(request);
       answer.body = co_await pending;
       if (found->changes_tables) {
@@ -136,14 +173,35 @@ class DatabaseOnEngine final : public Database {
     } catch (const ApiError& error) {
       const bool scaling = found != nullptr && found->service == ops::kScalingService;
       answer = scaling ? scaling_error_answer(error) : error_answer(error);
+      answer.error = error.type();
     } catch (const std::exception& error) {
-      spdlog::error("{} failed: {}", operation, error.what());
+      log_event(spdlog::level::err, "a request failed",
+                {{"request_id", request_id}, {"operation", operation}, {"error", error.what()}});
       answer = error_answer(ApiError("InternalServerError", "Internal server error"));
+      answer.error = "InternalServerError";
     }
+    answer.parsed_us = parsed_us;
     co_return answer;
   }
 
   std::string insights() const override { return ops::insights_report(context_); }
+
+  std::vector<std::string> targets() const override {
+    std::vector<std::string> targets;
+    for (const ops::Operation& operation : ops::operations())
+      targets.push_back(std::string(operation.service) + "." + std::string(operation.name));
+    return targets;
+  }
+
+  std::string failure() const override { return engine_->failure(); }
+
+  Task<void> write_metrics(metrics::Text& text) override {
+    Task<void> tables = write_table_metrics(text, catalog_, store_, throttle_);
+    co_await tables;
+    engine_->write_metrics(text);
+    background_.write_metrics(text);
+    write_transfer_metrics(text, transfers_);
+  }
 
  private:
   std::vector<std::unique_ptr<work::Job>> make_jobs(const DatabaseOptions& options) {
