@@ -428,7 +428,7 @@ Task<void> Catalog::settle(std::vector<Stream> streams, uint64_t version) {
 
 Task<TablePtr> Catalog::create(Table asked) {
   const std::string name = asked.name();
-  const std::string id = state_->ids.uuid();
+  const std::string id = asked.id.empty() ? state_->ids.uuid() : asked.id;
   std::shared_ptr<Table> created;
   StreamChanges streams;
   const Body body = [&](const engine::Held& held, engine::Batch& batch) {
@@ -449,7 +449,7 @@ Task<TablePtr> Catalog::create(Table asked) {
     table->id = id;
     table->arn = table_arn(name);
     table->created_ms = now_ms;
-    table->active_at_ms = now_ms + options_.table_delay_ms;
+    if (asked.active_at_ms != kNotYet) table->active_at_ms = now_ms + options_.table_delay_ms;
     table->updating_until_ms = 0;
     table->deleted_at_ms.reset();
     if (table->billing == BillingMode::kPayPerRequest) table->on_demand_since_ms = now_ms;

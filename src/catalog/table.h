@@ -73,6 +73,9 @@ struct InsightsSettings {
   int64_t changed_ms = 0;       // ENABLING or DISABLING for a while from then on
 };
 
+// As Table::active_at_ms: CREATING until somebody says otherwise.
+inline constexpr int64_t kNotYet = INT64_MAX;
+
 // Point-in-time recovery.
 struct RecoverySettings {
   static constexpr int64_t kMaxPeriodDays = 35;

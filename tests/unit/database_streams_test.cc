@@ -268,6 +268,21 @@ TEST_P(StreamsTest, a_transaction_records_all_of_its_items) {
   EXPECT_EQ(sequences.size(), 20u);
 }
 
+TEST_P(StreamsTest, a_transaction_that_deletes_many_large_items_is_recorded) {
+  create("Tab", "NEW_AND_OLD_IMAGES");
+  const std::string large(390'000, 'x');
+  std::string items;
+  for (int i = 0; i < 30; ++i) {
+    put("Tab", "k" + std::to_string(i), large);
+    if (i > 0) items += ",";
+    items += R"({"Delete":{"TableName":"Tab","Key":{"pk":{"S":"k)" + std::to_string(i) + R"("}}}})";
+  }
+  must("TransactWriteItems", R"({"TransactItems":[)" + items + "]}");
+  size_t removed = 0;
+  for (const Record& record : read_all(arn("Tab"))) removed += record.event == "REMOVE" ? 1 : 0;
+  EXPECT_EQ(removed, 30u);
+}
+
 TEST_P(StreamsTest, an_expired_item_is_removed_by_the_service) {
   create("Tab", "OLD_IMAGE");
   must("UpdateTimeToLive",
