@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <chrono>
 #include <map>
+#include <utility>
 
 #include "engine/frozen.h"
 #include "store/history.h"
@@ -58,6 +59,8 @@ class Restoring final : public Job {
   struct Progress {
     std::string from;
     std::unique_ptr<engine::View> copy;  // of a backup, open as long as it is read
+    bool uses_source = true;
+    bool copied = false;  // everything is there but the word that it is
     size_t items = 0;
     SteadyTime begin = std::chrono::steady_clock::now();
     SteadyTime reported = begin;
@@ -108,13 +111,15 @@ class Restoring final : public Job {
     try {
       advance(table);
     } catch (...) {
-      under_way_.erase(table->schema->number);
+      const auto found = under_way_.find(table->schema->number);
+      if (found != under_way_.end() && !found->second.copied) under_way_.erase(found);
       throw;
     }
   }
 
   void advance(const catalog::TablePtr& table) {
     Progress& progress = progress_of(*table);
+    if (progress.copied) return finish(*table, progress);
     const SteadyTime end = std::chrono::steady_clock::now() + kTurn;
     do {
       store::PastPage page = read_page(*table->restore, progress);
@@ -126,16 +131,15 @@ class Restoring final : public Job {
         const bool there =
             run_blocking(store::load_items(site_.store, table, std::move(page.items), next));
         if (!there) {
-          end_use(*table);
+          let_go(*table, progress);
+          under_way_.erase(table->schema->number);
           return;
         }
       }
       progress.from = std::move(next);
       progress.items += items;
-      if (last) {
-        finish(*table, progress);
-        return;
-      }
+      progress.copied = last;
+      if (last) return finish(*table, progress);
     } while (std::chrono::steady_clock::now() < end);
     report(*table, progress);
   }
@@ -148,21 +152,23 @@ class Restoring final : public Job {
                  seconds_since(progress.begin));
   }
 
-  // Lets go of the source.
-  void end_use(const catalog::Table& table) {
-    under_way_.erase(table.schema->number);
-    if (!table.restore->backup_arn.empty()) site_.backups.end_use(table.restore->backup_arn);
+  void let_go(const catalog::Table& table, Progress& progress) {
+    progress.copy.reset();
+    if (std::exchange(progress.uses_source, false) && !table.restore->backup_arn.empty())
+      site_.backups.end_use(table.restore->backup_arn);
   }
 
-  void finish(const catalog::Table& table, const Progress& progress) {
+  // The backup can be used again before the table is ACTIVE: whoever waits for that finds it free.
+  void finish(const catalog::Table& table, Progress& progress) {
     const model::TableNumber number = table.schema->number;
+    let_go(table, progress);
     const std::function<void(catalog::Table&)> done = [&](catalog::Table& changed) {
       if (changed.schema->number == number) changed.restore.reset();
     };
     run_blocking(site_.catalog.update(table.name(), done));
     spdlog::info("Table {} is restored: {} items in {:.1f} s.", table.name(), progress.items,
                  seconds_since(progress.begin));
-    end_use(table);
+    under_way_.erase(number);
     // Left behind by a crash it does no harm: the number is never given again.
     engine::Mutation forget;
     forget.exclusive.push_back(store::load_cursor_key(number));
