@@ -73,6 +73,23 @@ std::unique_ptr<engine::Engine> open_engine(const DatabaseOptions& options) {
   return engine::make_adversary(std::move(engine), adversary);
 }
 
+// Backups, and tables that are being restored; how far those have come, stator_table_items says.
+void write_recovery_metrics(metrics::Text& text, const catalog::Catalog& catalog,
+                            const catalog::Backups& backups) {
+  const auto tables = catalog.list();
+  const auto restored = std::count_if(tables.begin(), tables.end(),
+                                      [](const auto& table) { return table->restore.has_value(); });
+  text.gauge("stator_restores_under_way", "Tables that are being restored.",
+             static_cast<double>(restored));
+  const auto list = backups.list();
+  const auto system =
+      std::count_if(list.begin(), list.end(), [](const auto& backup) { return backup->system; });
+  text.family("stator_backups", "gauge", "Backups that are kept, by who made them.");
+  text.sample({{"type", "SYSTEM"}}, static_cast<uint64_t>(system));
+  text.sample({{"type", "USER"}},
+              static_cast<uint64_t>(list.size()) - static_cast<uint64_t>(system));
+}
+
 // Exports and imports by what became of them, and how far those under way have come.
 void write_transfer_metrics(metrics::Text& text, const catalog::Transfers& transfers) {
   using catalog::TransferStatus;
@@ -200,6 +217,7 @@ class DatabaseOnEngine final : public Database {
     co_await tables;
     engine_->write_metrics(text);
     background_.write_metrics(text);
+    write_recovery_metrics(text, catalog_, backups_);
     write_transfer_metrics(text, transfers_);
   }
 

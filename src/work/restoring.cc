@@ -18,7 +18,7 @@ namespace {
 using SteadyTime = std::chrono::steady_clock::time_point;
 
 constexpr engine::ScanLimit kPage{.rows = 16'384, .bytes = 2 * 1024 * 1024};
-// How long one table is worked at before others get their turn.
+// How long one table is worked at before other work gets its turn.
 constexpr std::chrono::milliseconds kTurn{100};
 constexpr std::chrono::seconds kReportEvery{10};
 
@@ -38,11 +38,20 @@ class Restoring final : public Job {
   const char* name() const override { return "restoring a table"; }
 
   bool step() override {
-    bool more = false;
+    // One table in each step, in turn: other work waits no longer for many restores than for one.
+    catalog::TablePtr next;
+    catalog::TablePtr first;
     for (const auto& table : site_.catalog.list({}, SIZE_MAX)) {
-      if (table->restore && !table->deleted_at_ms) more = try_to_advance(table) || more;
+      if (!table->restore || table->deleted_at_ms) continue;
+      const model::TableNumber number = table->schema->number;
+      if (!first || number < first->schema->number) first = table;
+      if (number > last_ && (!next || number < next->schema->number)) next = table;
     }
-    return more;
+    if (!next) next = first;
+    if (!next) return false;
+    last_ = next->schema->number;
+    try_to_advance(next);
+    return true;
   }
 
  private:
@@ -95,17 +104,16 @@ class Restoring final : public Job {
   }
 
   // After a failure what counts is the cursor that was committed last.
-  bool try_to_advance(const catalog::TablePtr& table) {
+  void try_to_advance(const catalog::TablePtr& table) {
     try {
-      return advance(table);
+      advance(table);
     } catch (...) {
       under_way_.erase(table->schema->number);
       throw;
     }
   }
 
-  // True if there is more to do.
-  bool advance(const catalog::TablePtr& table) {
+  void advance(const catalog::TablePtr& table) {
     Progress& progress = progress_of(*table);
     const SteadyTime end = std::chrono::steady_clock::now() + kTurn;
     do {
@@ -119,18 +127,17 @@ class Restoring final : public Job {
             run_blocking(store::load_items(site_.store, table, std::move(page.items), next));
         if (!there) {
           end_use(*table);
-          return false;
+          return;
         }
       }
       progress.from = std::move(next);
       progress.items += items;
       if (last) {
         finish(*table, progress);
-        return false;
+        return;
       }
     } while (std::chrono::steady_clock::now() < end);
     report(*table, progress);
-    return true;
   }
 
   void report(const catalog::Table& table, Progress& progress) {
@@ -167,6 +174,7 @@ class Restoring final : public Job {
 
   Site site_;
   std::map<model::TableNumber, Progress> under_way_;
+  model::TableNumber last_ = 0;  // whose turn it was
 };
 
 }  // namespace
