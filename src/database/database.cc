@@ -127,7 +127,7 @@ class DatabaseOnEngine final : public Database {
     const work::Site site{catalog_, store_, clock_};
     std::vector<std::unique_ptr<work::Job>> jobs;
     jobs.push_back(work::make_cleaning(site));
-    jobs.push_back(work::make_backfill(site));
+    jobs.push_back(work::make_backfill(site, options.ttl_delay_s));
     jobs.push_back(work::make_expiry(site, options.ttl_delay_s));
     jobs.push_back(work::make_streams(site));
     jobs.push_back(work::make_scaling(site, scaling_, throttle_.consumption()));

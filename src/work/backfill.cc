@@ -3,22 +3,25 @@
 #include "common/bytes.h"
 #include "model/codec.h"
 #include "model/key_codec.h"
+#include "work/due_times.h"
 #include "work/jobs.h"
+#include "work/pace.h"
 
 namespace stator::work {
 
 namespace {
 
-constexpr size_t kChunkRows = 128;
-constexpr size_t kChunkBytes = 1024 * 1024;
-constexpr int kChunksAtOnce = 64;
+// What is read at once, and committed in so many parts that go to the disk together.
+constexpr size_t kRoundRows = 2048;
+constexpr size_t kRoundBytes = 1024 * 1024;
+constexpr size_t kPartRows = 512;
 
 // The cursor of the pass that queues expiring items; no index has this number.
 constexpr model::IndexNumber kExpiryPass = UINT32_MAX;
 
 class Backfill final : public Job {
  public:
-  explicit Backfill(Site site) : site_(site) {}
+  Backfill(Site site, int64_t ttl_delay_s) : site_(site), ttl_delay_s_(ttl_delay_s) {}
   const char* name() const override { return "building an index"; }
 
   bool step() override {
@@ -40,25 +43,41 @@ class Backfill final : public Job {
     const std::string cursor_key = model::cursor_key(number, pass);
     const std::string prefix = model::items_prefix(number);
     std::string from = read_cursor(cursor_key).value_or(prefix);
-    for (int chunk = 0; chunk < kChunksAtOnce; ++chunk) {
-      engine::Rows rows = read_rows({from, prefix_end(prefix)});
+    Pace pace;
+    while (pace.goes_on()) {
+      const engine::Rows rows = read_rows({from, prefix_end(prefix)});
       if (rows.empty()) {
         finish(*table, pass);
         return false;
       }
-      std::vector<model::Item> items;
-      items.reserve(rows.size());
-      for (size_t i = 0; i < rows.size(); ++i) items.push_back(model::decode_record(rows.value(i)));
+      // Everything before this round is done. After a crash the round is made again, which changes
+      // nothing where it was done.
+      if (!work_on(table, pass, rows, {cursor_key, from})) return false;
       from.assign(rows.key(rows.size() - 1));
       from.push_back('\0');
-      const bool there =
-          pass == kExpiryPass
-              ? run_blocking(site_.store.queue_expiring(table, std::move(items), cursor_key, from))
-              : run_blocking(
-                    site_.store.build_entries(table, pass, std::move(items), cursor_key, from));
-      if (!there) return false;
     }
     return true;
+  }
+
+  // False if the table or the index is gone.
+  bool work_on(const catalog::TablePtr& table, model::IndexNumber pass, const engine::Rows& rows,
+               store::Store::Cursor cursor) {
+    std::vector<Task<bool>> parts;
+    for (size_t begin = 0; begin < rows.size(); begin += kPartRows) {
+      std::vector<model::Item> items;
+      items.reserve(kPartRows);
+      for (size_t i = begin; i < std::min(rows.size(), begin + kPartRows); ++i)
+        items.push_back(model::decode_record(rows.value(i)));
+      std::optional<store::Store::Cursor> reached;
+      if (begin == 0) reached = std::move(cursor);
+      parts.push_back(
+          pass == kExpiryPass
+              ? site_.store.queue_expiring(table, std::move(items),
+                                           due_times(site_.clock, ttl_delay_s_), std::move(reached))
+              : site_.store.build_entries(table, pass, std::move(items), std::move(reached)));
+    }
+    const std::vector<bool> there = run_blocking(when_all(std::move(parts)));
+    return std::find(there.begin(), there.end(), false) == there.end();
   }
 
   std::optional<std::string> read_cursor(const std::string& key) {
@@ -77,7 +96,7 @@ class Backfill final : public Job {
       try {
         const auto view = site_.store.engine().view();
         return run_blocking(view->scan(range, engine::Direction::kForward,
-                                       {.rows = kChunkRows, .bytes = kChunkBytes}));
+                                       {.rows = kRoundRows, .bytes = kRoundBytes}));
       } catch (const engine::ViewExpired&) {
         continue;
       }
@@ -103,12 +122,13 @@ class Backfill final : public Job {
   }
 
   Site site_;
+  const int64_t ttl_delay_s_;
 };
 
 }  // namespace
 
-std::unique_ptr<Job> make_backfill(Site site) {
-  return std::make_unique<Backfill>(site);
+std::unique_ptr<Job> make_backfill(Site site, int64_t ttl_delay_s) {
+  return std::make_unique<Backfill>(site, ttl_delay_s);
 }
 
 }  // namespace stator::work

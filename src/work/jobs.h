@@ -23,8 +23,8 @@ struct Site {
 // expiry.
 std::unique_ptr<Job> make_cleaning(Site site);
 // Makes the entries of new indexes, and queues the expiring items of tables whose expiry was just
-// enabled.
-std::unique_ptr<Job> make_backfill(Site site);
+// enabled, or deletes those whose time has come, `ttl_delay_s` later than that.
+std::unique_ptr<Job> make_backfill(Site site, int64_t ttl_delay_s);
 // Deletes items whose time has come, `delay_s` later than that.
 std::unique_ptr<Job> make_expiry(Site site, int64_t delay_s);
 // Opens new shards where those of a stream have grown old or another number of them is asked for,

@@ -165,6 +165,7 @@ def run(port, items, idle_s=10, ways=WAYS, indexes=0, progress=False):
     if "enabled" in ways:
         load_s = load(port, TABLE, items, expiring_item("enabled", lambda n: now_s - 10 - n % 3600))
         idle = sample_for(port, names, idle_s)
+        client = RawClient(port)  # The server does not keep a connection that is idle for long.
         sampler = Sampler(port, names)
         begin = time.monotonic()
         client.expect("UpdateTimeToLive", enable)
@@ -179,12 +180,14 @@ def run(port, items, idle_s=10, ways=WAYS, indexes=0, progress=False):
         idle = sample_for(port, names, idle_s)
         assert time.time() < due_s, "the load was too slow to be over before the items expire"
         time.sleep(due_s - time.time())
+        client = RawClient(port)
         sampler = Sampler(port, names)
         gone_s = wait_until_gone(client, time.monotonic(), progress)
         yield Report("due", items, load_s, gone_s, idle, sampler.stop())
         check_what_is_left(client)
     if "late" in ways:
         load_s = load(port, TABLE, items, expiring_item("late", lambda n: now_s - 10 - n % 3600))
+        client = RawClient(port)
         gone_s = wait_until_gone(client, time.monotonic(), progress)
         yield Report("late", items, load_s, gone_s, [], [])
         check_what_is_left(client)
@@ -195,15 +198,20 @@ def main():
     arguments.add_argument("--items", type=int, default=1_000_000)
     arguments.add_argument("--idle-s", type=float, default=10, help="how long the idle p99 is measured")
     arguments.add_argument("--indexes", type=int, default=0, help="global indexes of the table")
+    arguments.add_argument("--directory", help="where the server keeps its data (a temporary one)")
     arguments.add_argument("--ways", nargs="*", default=WAYS, choices=WAYS)
     arguments.add_argument("--server", nargs=argparse.REMAINDER, default=[], help="further arguments of the server")
     given = arguments.parse_args()
     with contextlib.ExitStack() as stack:
-        directory = stack.enter_context(tempfile.TemporaryDirectory())
+        directory = stack.enter_context(tempfile.TemporaryDirectory(dir=given.directory))
         server = stack.enter_context(StatorProcess("--data-dir", directory, *given.server))
         print(f"server {server.pid}", flush=True)
-        for report in run(server.port, given.items, given.idle_s, given.ways, given.indexes, progress=True):
-            print(report, flush=True)
+        try:
+            for report in run(server.port, given.items, given.idle_s, given.ways, given.indexes, progress=True):
+                print(report, flush=True)
+        except BaseException:
+            print(f"The server {'still runs' if server.running() else 'ended'} and logged:\n{server.log()}")
+            raise
 
 
 if __name__ == "__main__":
