@@ -1,4 +1,6 @@
 #include <algorithm>
+#include <compare>
+#include <map>
 
 #include "common/bytes.h"
 #include "model/codec.h"
@@ -26,33 +28,56 @@ class Backfill final : public Job {
 
   bool step() override {
     bool more = false;
+    std::map<PassId, std::string> reached;
+    const auto advance = [&](const catalog::TablePtr& table, PassId id) {
+      auto from = std::move(reached_[id]);
+      if (from.empty()) from = read_cursor(id).value_or(model::items_prefix(id.table));
+      if (!this->advance(table, id, from)) return;
+      reached[id] = std::move(from);
+      more = true;
+    };
     for (const auto& table : site_.catalog.list({}, SIZE_MAX)) {
       if (table->deleted_at_ms) continue;
+      const model::TableNumber number = table->schema->number;
       for (const model::Index& index : table->schema->indexes) {
-        if (index.building) more = advance(table, index.number) || more;
+        if (index.building) advance(table, {number, index.number});
       }
-      if (table->ttl_indexing) more = advance(table, kExpiryPass) || more;
+      if (table->ttl_indexing)
+        advance(table, {number, kExpiryPass, static_cast<uint64_t>(*table->ttl_changed_ms)});
     }
+    reached_ = std::move(reached);
     return more;
   }
 
  private:
-  // True if the pass has not come to its end.
-  bool advance(const catalog::TablePtr& table, model::IndexNumber pass) {
-    const model::TableNumber number = table->schema->number;
-    const std::string cursor_key = model::cursor_key(number, pass);
-    const std::string prefix = model::items_prefix(number);
-    std::string from = read_cursor(cursor_key).value_or(prefix);
+  // A table may be gone through several times for its expiry, each time that it is enabled.
+  struct PassId {
+    model::TableNumber table = 0;
+    model::IndexNumber pass = 0;
+    uint64_t enabled_ms = 0;
+    auto operator<=>(const PassId&) const = default;
+
+    std::string cursor_key() const { return model::cursor_key(table, pass); }
+    std::string cursor(const std::string& from) const {
+      std::string value;
+      append_big_endian(value, enabled_ms);
+      return value + from;
+    }
+  };
+
+  // Goes on from `from`. True if the pass has not come to its end.
+  bool advance(const catalog::TablePtr& table, const PassId& id, std::string& from) {
+    const std::string end = prefix_end(model::items_prefix(id.table));
     Pace pace;
     while (pace.goes_on()) {
-      const engine::Rows rows = read_rows({from, prefix_end(prefix)});
+      const engine::Rows rows = read_rows({from, end});
       if (rows.empty()) {
-        finish(*table, pass);
+        finish(*table, id);
         return false;
       }
       // Everything before this round is done. After a crash the round is made again, which changes
       // nothing where it was done.
-      if (!work_on(table, pass, rows, {cursor_key, from})) return false;
+      if (!work_on(table, id.pass, rows, {id.cursor_key(), id.cursor(from)})) return false;
       from.assign(rows.key(rows.size() - 1));
       from.push_back('\0');
     }
@@ -80,11 +105,17 @@ class Backfill final : public Job {
     return std::find(there.begin(), there.end(), false) == there.end();
   }
 
-  std::optional<std::string> read_cursor(const std::string& key) {
+  std::optional<std::string> read_cursor(const PassId& id) {
+    const std::string key = id.cursor_key();
+    const std::string head = id.cursor({});
     for (;;) {
       try {
         const auto view = site_.store.engine().view();
-        return run_blocking(view->get(key));
+        const auto value = run_blocking(view->get(key));
+        // The cursor may be of an earlier time that expiry was enabled.
+        if (!value || !value->starts_with(head) || value->size() == head.size())
+          return std::nullopt;
+        return value->substr(head.size());
       } catch (const engine::ViewExpired&) {
         continue;
       }
@@ -103,26 +134,25 @@ class Backfill final : public Job {
     }
   }
 
-  void finish(const catalog::Table& table, model::IndexNumber pass) {
+  void finish(const catalog::Table& table, const PassId& id) {
     const std::function<void(catalog::Table&)> done = [&](catalog::Table& changed) {
-      if (pass == kExpiryPass) {
-        changed.ttl_indexing = false;
+      if (id.pass == kExpiryPass) {
+        if (changed.ttl_changed_ms == table.ttl_changed_ms) changed.ttl_indexing = false;
         return;
       }
       auto schema = std::make_shared<model::TableSchema>(*changed.schema);
       for (model::Index& index : schema->indexes) {
-        if (index.number == pass) index.building = false;
+        if (index.number == id.pass) index.building = false;
       }
       changed.schema = std::move(schema);
     };
     run_blocking(site_.catalog.update(table.name(), done));
-    run_blocking(site_.store.erase(table.schema->number,
-                                   {model::cursor_key(table.schema->number, pass),
-                                    prefix_end(model::cursor_key(table.schema->number, pass))}));
+    run_blocking(site_.store.erase(id.table, {id.cursor_key(), prefix_end(id.cursor_key())}));
   }
 
   Site site_;
   const int64_t ttl_delay_s_;
+  std::map<PassId, std::string> reached_;  // the row that each pass goes on from
 };
 
 }  // namespace

@@ -16,6 +16,6 @@ def test_an_index_built_under_writes_and_kills_is_what_the_table_says(tmp_path):
 
 def test_expired_items_leave_the_table_and_its_indexes(tmp_path):
     with StatorProcess("--data-dir", str(tmp_path / "data")) as server:
-        for report in expiring_items.run(server.port, ITEMS, idle_s=1, indexes=1):
+        for report in expiring_items.run(server, ITEMS, idle_s=1, indexes=1):
             print(report)
             assert report.gone_s < 60
