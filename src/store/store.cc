@@ -12,6 +12,9 @@ namespace stator::store {
 namespace {
 
 constexpr int kMaxAttempts = 64;  // of a change that meets conflicts or a schema change
+// Of a change whose entries in a new index were predicted wrongly: each time somebody else has
+// changed the item, so the many writers of one item are all served in turn.
+constexpr int kMaxPredictions = 4096;
 constexpr int kMaxViews = 64;     // of a read whose view expires
 constexpr size_t kFirstChunkRows = 64;
 constexpr size_t kChunkRows = 512;
@@ -360,6 +363,7 @@ Task<PageEnd> Store::read(ReadPlan plan, std::function<void(const Found&)> visit
 }
 
 Task<WriteResult> Store::write(Write write) {
+  int predictions = 0;
   for (int attempt = 0;; ++attempt) {
     const model::TableSchema& schema = *write.table->schema;
     const std::string key = model::item_key(schema, write.item);
@@ -401,6 +405,10 @@ Task<WriteResult> Store::write(Write write) {
       co_return result;
     }
     if (outcome.kind == engine::Outcome::Kind::kFailed) throw_engine_failed(outcome.detail);
+    if (outcome.committed() && again && ++predictions < kMaxPredictions) {
+      --attempt;
+      continue;
+    }
     if (attempt >= kMaxAttempts || outcome.kind == engine::Outcome::Kind::kTimedOut) {
       // Single writes hold an item for microseconds; who holds it for seconds is a transaction.
       const bool timed_out = outcome.kind == engine::Outcome::Kind::kTimedOut;
@@ -418,6 +426,7 @@ Task<WriteResult> Store::write(Write write) {
 
 Task<TransactionResult> Store::transact(std::vector<Write> writes,
                                         std::optional<Companion> companion) {
+  int predictions = 0;
   for (int attempt = 0;; ++attempt) {
     TransactionResult outcome_of;
     engine::Mutation mutation;
@@ -502,6 +511,10 @@ Task<TransactionResult> Store::transact(std::vector<Write> writes,
       co_return outcome_of;
     }
     if (outcome.kind == engine::Outcome::Kind::kFailed) throw_engine_failed(outcome.detail);
+    if (outcome.committed() && again && ++predictions < kMaxPredictions) {
+      --attempt;
+      continue;
+    }
     if (attempt >= kMaxAttempts || outcome.kind == engine::Outcome::Kind::kTimedOut) {
       outcome_of.kind = TransactionResult::Kind::kConflict;
       co_return outcome_of;
@@ -558,7 +571,8 @@ Task<void> Store::erase_table(model::TableNumber table) {
 }
 
 Task<bool> Store::build_entries(catalog::TablePtr table, model::IndexNumber number,
-                                std::vector<model::Item> items, std::optional<Cursor> cursor) {
+                                std::vector<model::Item> items, std::string cursor_key,
+                                std::string cursor) {
   for (int attempt = 0;; ++attempt) {
     const model::TableSchema& schema = *table->schema;
     const auto index = std::find_if(schema.indexes.begin(), schema.indexes.end(),
@@ -575,7 +589,7 @@ Task<bool> Store::build_entries(catalog::TablePtr table, model::IndexNumber numb
       mutation.exclusive.push_back(*entry);
       entries.push_back(std::move(*entry));
     }
-    if (cursor) mutation.exclusive.push_back(cursor->key);
+    mutation.exclusive.push_back(cursor_key);
     bool stale = false;
     mutation.body = [&](const engine::Held& held, engine::Batch& batch) {
       stale = !is_current(held, 0, schema);
@@ -590,7 +604,7 @@ Task<bool> Store::build_entries(catalog::TablePtr table, model::IndexNumber numb
         if (model::index_entry_key(schema, *index, item) != entries[i]) continue;
         write_new_entry(schema, *index, Image{&item, header.size_bytes}, now_us, batch);
       }
-      if (cursor) batch.put(cursor->key, cursor->value);
+      batch.put(cursor_key, cursor);
     };
     auto pending = engine_.mutate(std::move(mutation));
     const engine::Outcome outcome = co_await pending;
@@ -602,7 +616,7 @@ Task<bool> Store::build_entries(catalog::TablePtr table, model::IndexNumber numb
 }
 
 Task<bool> Store::queue_expiring(catalog::TablePtr table, std::vector<model::Item> items,
-                                 DueTimes due_times, std::optional<Cursor> cursor) {
+                                 DueTimes due_times, std::string cursor_key, std::string cursor) {
   for (int attempt = 0;; ++attempt) {
     const model::TableSchema& schema = *table->schema;
     if (schema.ttl_attribute.empty()) co_return false;
@@ -613,7 +627,7 @@ Task<bool> Store::queue_expiring(catalog::TablePtr table, std::vector<model::Ite
       if (expiry_of(schema, item)) mutation.exclusive.push_back(model::item_key(schema, item));
     }
     const std::vector<std::string> keys = mutation.exclusive;
-    if (cursor) mutation.exclusive.push_back(cursor->key);
+    mutation.exclusive.push_back(cursor_key);
     bool stale = false;
     mutation.body = [&](const engine::Held& held, engine::Batch& batch) {
       stale = !is_current(held, 0, schema);
@@ -634,7 +648,7 @@ Task<bool> Store::queue_expiring(catalog::TablePtr table, std::vector<model::Ite
         run_write(expiring(table, std::move(item)), keys[i], record, now_us, batch, result,
                   {.origin = model::Origin::kService});
       }
-      if (cursor) batch.put(cursor->key, cursor->value);
+      batch.put(cursor_key, cursor);
     };
     auto pending = engine_.mutate(std::move(mutation));
     const engine::Outcome outcome = co_await pending;

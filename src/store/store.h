@@ -140,13 +140,9 @@ class Store {
 
   // Background work on items as a view showed them. Each change is made under the item's own latch,
   // from what the item is by then, so that writers go on meanwhile; what a writer has done already
-  // is left alone. False if the table or the index is gone.
+  // is left alone. `cursor_key` is put to `cursor` in the same commit. False if the table or the
+  // index is gone.
   //
-  // How far such work has come: `key` is put to `value` in the same commit.
-  struct Cursor {
-    std::string key;
-    std::string value;
-  };
   // Times that are due: from_s <= time < until_s.
   struct DueTimes {
     int64_t from_s = 0;
@@ -155,10 +151,11 @@ class Store {
   };
   // Makes the entries of `items` in an index that is being built.
   Task<bool> build_entries(catalog::TablePtr table, model::IndexNumber index,
-                           std::vector<model::Item> items, std::optional<Cursor> cursor);
+                           std::vector<model::Item> items, std::string cursor_key,
+                           std::string cursor);
   // Queues those of `items` that expire; deletes at once what is due.
   Task<bool> queue_expiring(catalog::TablePtr table, std::vector<model::Item> items,
-                            DueTimes due_times, std::optional<Cursor> cursor);
+                            DueTimes due_times, std::string cursor_key, std::string cursor);
   // A row of the queue of items that expire.
   struct Due {
     model::Item key;

@@ -1,6 +1,4 @@
 #include <algorithm>
-#include <compare>
-#include <map>
 
 #include "common/bytes.h"
 #include "model/codec.h"
@@ -13,10 +11,9 @@ namespace stator::work {
 
 namespace {
 
-// What is read at once, and committed in so many parts that go to the disk together.
-constexpr size_t kRoundRows = 2048;
+// What is read and committed at once.
+constexpr size_t kRoundRows = 1024;
 constexpr size_t kRoundBytes = 1024 * 1024;
-constexpr size_t kPartRows = 512;
 
 // The cursor of the pass that queues expiring items; no index has this number.
 constexpr model::IndexNumber kExpiryPass = UINT32_MAX;
@@ -28,36 +25,25 @@ class Backfill final : public Job {
 
   bool step() override {
     bool more = false;
-    std::map<PassId, std::string> reached;
-    const auto advance = [&](const catalog::TablePtr& table, PassId id) {
-      auto from = std::move(reached_[id]);
-      if (from.empty()) from = read_cursor(id).value_or(model::items_prefix(id.table));
-      if (!this->advance(table, id, from)) return;
-      reached[id] = std::move(from);
-      more = true;
-    };
     for (const auto& table : site_.catalog.list({}, SIZE_MAX)) {
       if (table->deleted_at_ms) continue;
-      const model::TableNumber number = table->schema->number;
       for (const model::Index& index : table->schema->indexes) {
-        if (index.building) advance(table, {number, index.number});
+        if (index.building) more = advance(table, {index.number}) || more;
       }
-      if (table->ttl_indexing)
-        advance(table, {number, kExpiryPass, static_cast<uint64_t>(*table->ttl_changed_ms)});
+      if (table->ttl_indexing) {
+        const auto enabled_ms = static_cast<uint64_t>(*table->ttl_changed_ms);
+        more = advance(table, {kExpiryPass, enabled_ms}) || more;
+      }
     }
-    reached_ = std::move(reached);
     return more;
   }
 
  private:
-  // A table may be gone through several times for its expiry, each time that it is enabled.
-  struct PassId {
-    model::TableNumber table = 0;
-    model::IndexNumber pass = 0;
+  // A table is gone through once for each new index, and for its expiry each time that is enabled.
+  struct Pass {
+    model::IndexNumber number = 0;
     uint64_t enabled_ms = 0;
-    auto operator<=>(const PassId&) const = default;
 
-    std::string cursor_key() const { return model::cursor_key(table, pass); }
     std::string cursor(const std::string& from) const {
       std::string value;
       append_big_endian(value, enabled_ms);
@@ -65,49 +51,37 @@ class Backfill final : public Job {
     }
   };
 
-  // Goes on from `from`. True if the pass has not come to its end.
-  bool advance(const catalog::TablePtr& table, const PassId& id, std::string& from) {
-    const std::string end = prefix_end(model::items_prefix(id.table));
-    Pace pace;
+  // True if the pass has not come to its end.
+  bool advance(const catalog::TablePtr& table, const Pass& pass) {
+    const std::string prefix = model::items_prefix(table->schema->number);
+    const std::string cursor_key = model::cursor_key(table->schema->number, pass.number);
+    std::string from = read_cursor(cursor_key, pass).value_or(prefix);
+    Pace pace(site_.activity);
     while (pace.goes_on()) {
-      const engine::Rows rows = read_rows({from, end});
+      const engine::Rows rows = read_rows({from, prefix_end(prefix)});
       if (rows.empty()) {
-        finish(*table, id);
+        finish(*table, pass);
         return false;
       }
-      // Everything before this round is done. After a crash the round is made again, which changes
-      // nothing where it was done.
-      if (!work_on(table, id.pass, rows, {id.cursor_key(), id.cursor(from)})) return false;
+      std::vector<model::Item> items;
+      items.reserve(rows.size());
+      for (size_t i = 0; i < rows.size(); ++i) items.push_back(model::decode_record(rows.value(i)));
       from.assign(rows.key(rows.size() - 1));
       from.push_back('\0');
+      const bool there =
+          pass.number == kExpiryPass
+              ? run_blocking(site_.store.queue_expiring(table, std::move(items),
+                                                        due_times(site_.clock, ttl_delay_s_),
+                                                        cursor_key, pass.cursor(from)))
+              : run_blocking(site_.store.build_entries(table, pass.number, std::move(items),
+                                                       cursor_key, pass.cursor(from)));
+      if (!there) return false;
     }
     return true;
   }
 
-  // False if the table or the index is gone.
-  bool work_on(const catalog::TablePtr& table, model::IndexNumber pass, const engine::Rows& rows,
-               store::Store::Cursor cursor) {
-    std::vector<Task<bool>> parts;
-    for (size_t begin = 0; begin < rows.size(); begin += kPartRows) {
-      std::vector<model::Item> items;
-      items.reserve(kPartRows);
-      for (size_t i = begin; i < std::min(rows.size(), begin + kPartRows); ++i)
-        items.push_back(model::decode_record(rows.value(i)));
-      std::optional<store::Store::Cursor> reached;
-      if (begin == 0) reached = std::move(cursor);
-      parts.push_back(
-          pass == kExpiryPass
-              ? site_.store.queue_expiring(table, std::move(items),
-                                           due_times(site_.clock, ttl_delay_s_), std::move(reached))
-              : site_.store.build_entries(table, pass, std::move(items), std::move(reached)));
-    }
-    const std::vector<bool> there = run_blocking(when_all(std::move(parts)));
-    return std::find(there.begin(), there.end(), false) == there.end();
-  }
-
-  std::optional<std::string> read_cursor(const PassId& id) {
-    const std::string key = id.cursor_key();
-    const std::string head = id.cursor({});
+  std::optional<std::string> read_cursor(const std::string& key, const Pass& pass) {
+    const std::string head = pass.cursor({});
     for (;;) {
       try {
         const auto view = site_.store.engine().view();
@@ -134,25 +108,26 @@ class Backfill final : public Job {
     }
   }
 
-  void finish(const catalog::Table& table, const PassId& id) {
+  void finish(const catalog::Table& table, const Pass& pass) {
     const std::function<void(catalog::Table&)> done = [&](catalog::Table& changed) {
-      if (id.pass == kExpiryPass) {
+      if (pass.number == kExpiryPass) {
         if (changed.ttl_changed_ms == table.ttl_changed_ms) changed.ttl_indexing = false;
         return;
       }
       auto schema = std::make_shared<model::TableSchema>(*changed.schema);
       for (model::Index& index : schema->indexes) {
-        if (index.number == id.pass) index.building = false;
+        if (index.number == pass.number) index.building = false;
       }
       changed.schema = std::move(schema);
     };
     run_blocking(site_.catalog.update(table.name(), done));
-    run_blocking(site_.store.erase(id.table, {id.cursor_key(), prefix_end(id.cursor_key())}));
+    const std::string cursor_key = model::cursor_key(table.schema->number, pass.number);
+    run_blocking(
+        site_.store.erase(table.schema->number, {cursor_key, prefix_end(cursor_key)}));
   }
 
   Site site_;
   const int64_t ttl_delay_s_;
-  std::map<PassId, std::string> reached_;  // the row that each pass goes on from
 };
 
 }  // namespace

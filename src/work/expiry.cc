@@ -13,9 +13,7 @@ namespace stator::work {
 
 namespace {
 
-// What is read at once, and committed in so many parts that go to the disk together.
-constexpr size_t kRoundRows = 2048;
-constexpr size_t kPartRows = 1024;
+constexpr size_t kRoundRows = 1024;  // read and committed at once
 // Between two passes there is so many times what one took to read, but not more than that.
 constexpr int kRestOfReading = 20;
 constexpr std::chrono::seconds kLongestRest{5};
@@ -63,7 +61,7 @@ class Expiry final : public Job {
   bool sweep(const catalog::TablePtr& table, Pass& pass) {
     const model::TableNumber number = table->schema->number;
     if (pass.at_end && Time::now() >= pass.next) pass.begin_again();
-    Pace pace;
+    Pace pace(site_.activity);
     while (pace.goes_on()) {
       const auto times = due_times(site_.clock, delay_s_);
       engine::Range due{model::expiry_prefix(number), model::expiry_prefix(number)};
@@ -96,23 +94,15 @@ class Expiry final : public Job {
 
   // Returns the row to go on from.
   std::string expire(const catalog::TablePtr& table, const engine::Rows& rows) {
-    std::vector<Task<size_t>> parts;
-    for (size_t begin = 0; begin < rows.size(); begin += kPartRows) {
-      std::vector<store::Store::Due> due;
-      due.reserve(kPartRows);
-      for (size_t i = begin; i < std::min(rows.size(), begin + kPartRows); ++i) {
-        std::string_view encoded = rows.value(i);
-        due.push_back({model::decode_value(encoded).as_map(), model::expiry_in_key(rows.key(i)),
-                       std::string(rows.key(i))});
-      }
-      parts.push_back(site_.store.expire(table, std::move(due)));
+    std::vector<store::Store::Due> due;
+    due.reserve(rows.size());
+    for (size_t i = 0; i < rows.size(); ++i) {
+      std::string_view encoded = rows.value(i);
+      due.push_back({model::decode_value(encoded).as_map(), model::expiry_in_key(rows.key(i)),
+                     std::string(rows.key(i))});
     }
-    const std::vector<size_t> done = run_blocking(when_all(std::move(parts)));
-    for (size_t part = 0; part < done.size(); ++part) {
-      const size_t begin = part * kPartRows;
-      if (done[part] < std::min(kPartRows, rows.size() - begin))
-        return std::string(rows.key(begin + done[part]));
-    }
+    const size_t done = run_blocking(site_.store.expire(table, std::move(due)));
+    if (done < rows.size()) return std::string(rows.key(done));
     return std::string(rows.key(rows.size() - 1)) + '\0';
   }
 

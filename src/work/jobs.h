@@ -7,6 +7,7 @@
 #include "catalog/catalog.h"
 #include "catalog/scaling.h"
 #include "common/clock.h"
+#include "engine/activity.h"
 #include "store/store.h"
 #include "work/job.h"
 
@@ -17,6 +18,7 @@ struct Site {
   catalog::Catalog& catalog;
   store::Store& store;
   const Clock& clock;
+  const engine::Activity& activity;  // the engine's
 };
 
 // Erases the data of deleted tables, the entries of deleted indexes and the queues of disabled
