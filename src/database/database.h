@@ -7,11 +7,14 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "capacity/throttle.h"
 #include "common/clock.h"
+#include "common/metrics.h"
 #include "common/task.h"
 #include "engine/rocksdb/rocksdb_engine.h"
+#include "objects/object_store.h"
 
 namespace stator {
 
@@ -31,6 +34,9 @@ struct DatabaseOptions {
   int64_t ttl_change_interval_s = 0;
   // Which limits on throughput are kept.
   capacity::ThrottleMode throttle = capacity::ThrottleMode::kProvisioned;
+  // Where exports go and imports come from: buckets of S3, or folders in a root (the default: "s3"
+  // in the directory; with Durability::kMemory a temporary one).
+  objects::Options objects;
   size_t block_cache_bytes = 256 * 1024 * 1024;
   Clock* clock = nullptr;  // the system's if null; outlives the database
   // Tests only: runs on the adversary (engine/adversary.h) with this seed. 0: no.
@@ -46,6 +52,10 @@ struct Caller {
 struct Answer {
   int status = 200;
   std::string body;  // JSON
+  // The name of the error without its namespace; empty for a success.
+  std::string error;
+  // When the request was read and its types were right (metrics::steady_us); 0 if they were not.
+  uint64_t parsed_us = 0;
 };
 
 // Thread-safe. Outlives the requests under way.
@@ -64,6 +74,12 @@ class Database {
                                std::string body, Caller caller) = 0;
   // What contributor insights have counted, as JSON: see ops/contributor_insights.h.
   virtual std::string insights() const { return "{}"; }
+  // Every operation, as X-Amz-Target names it: "DynamoDB_20120810.PutItem".
+  virtual std::vector<std::string> targets() const { return {}; }
+  // Why writes are refused; empty while all is well.
+  virtual std::string failure() const { return {}; }
+  // What tables, engine and background work do, for Prometheus.
+  virtual Task<void> write_metrics(metrics::Text& /*text*/) { co_return; }
 };
 
 }  // namespace stator

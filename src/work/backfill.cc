@@ -122,8 +122,7 @@ class Backfill final : public Job {
     };
     run_blocking(site_.catalog.update(table.name(), done));
     const std::string cursor_key = model::cursor_key(table.schema->number, pass.number);
-    run_blocking(
-        site_.store.erase(table.schema->number, {cursor_key, prefix_end(cursor_key)}));
+    run_blocking(site_.store.erase(table.schema->number, {cursor_key, prefix_end(cursor_key)}));
   }
 
   Site site_;
