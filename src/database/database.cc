@@ -60,12 +60,14 @@ Answer error_answer(const ApiError& error) {
   return answer;
 }
 
-std::unique_ptr<engine::Engine> open_engine(const DatabaseOptions& options) {
+std::unique_ptr<engine::Engine> open_engine(const DatabaseOptions& options,
+                                            engine::Activity& activity) {
   engine::RocksdbOptions rocksdb;
   rocksdb.clock = options.clock;
   rocksdb.directory = options.directory;
   rocksdb.durability = options.durability;
   rocksdb.block_cache_bytes = options.block_cache_bytes;
+  rocksdb.activity = &activity;
   auto engine = engine::open_rocksdb(rocksdb);
   if (options.adversary_seed == 0) return engine;
   engine::AdversaryOptions adversary;
@@ -138,7 +140,7 @@ class DatabaseOnEngine final : public Database {
  public:
   explicit DatabaseOnEngine(const DatabaseOptions& options)
       : clock_(options.clock != nullptr ? *options.clock : system_clock_),
-        engine_(open_engine(options)),
+        engine_(open_engine(options, activity_)),
         catalog_(*engine_, clock_,
                  {.region = options.region,
                   .account = options.account,
@@ -223,10 +225,10 @@ class DatabaseOnEngine final : public Database {
 
  private:
   std::vector<std::unique_ptr<work::Job>> make_jobs(const DatabaseOptions& options) {
-    const work::Site site{catalog_, store_, clock_, backups_};
+    const work::Site site{catalog_, store_, clock_, backups_, activity_};
     std::vector<std::unique_ptr<work::Job>> jobs;
     jobs.push_back(work::make_cleaning(site));
-    jobs.push_back(work::make_backfill(site));
+    jobs.push_back(work::make_backfill(site, options.ttl_delay_s));
     jobs.push_back(work::make_expiry(site, options.ttl_delay_s));
     jobs.push_back(work::make_history_keeping(site));
     jobs.push_back(work::make_restoring(site));
@@ -246,6 +248,7 @@ class DatabaseOnEngine final : public Database {
 
   SystemClock system_clock_;
   const Clock& clock_;
+  engine::Activity activity_;
   std::unique_ptr<engine::Engine> engine_;
   catalog::Catalog catalog_;
   catalog::Scaling scaling_;
