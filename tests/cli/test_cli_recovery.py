@@ -43,7 +43,7 @@ def test_a_backup_is_made_listed_restored_and_deleted(things, sh, client):
     described = sh(f"aws dynamodb describe-backup --backup-arn {arn}").json["BackupDescription"]
     assert described["BackupDetails"]["BackupStatus"] == "AVAILABLE"
     assert described["SourceTableDetails"]["ItemCount"] == 1
-    listed = sh("aws dynamodb list-backups --table-name Things --backup-type ALL").json["BackupSummaries"]
+    listed = sh("aws dynamodb list-backups --table-name Things --backup-type USER").json["BackupSummaries"]
     assert [one["BackupArn"] for one in listed] == [arn]
     restored = sh(f"aws dynamodb restore-table-from-backup --target-table-name Back --backup-arn {arn} "
                   "--billing-mode-override PROVISIONED "
