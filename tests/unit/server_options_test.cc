@@ -133,6 +133,35 @@ TEST_F(OptionsTest, WrongValuesAreNamedWithTheirSource) {
   EXPECT_EQ(error({}), "STATOR_PORT must be a number from 0 to 65535, not 'x'");
 }
 
+TEST_F(OptionsTest, BucketsAreAFolderOrAServiceThatSpeaksS3) {
+  EXPECT_FALSE(options({}).database.objects.s3);
+  EXPECT_EQ(options({"--s3-root", "/buckets"}).database.objects.root, "/buckets");
+  write_file(
+      "[s3]\nendpoint = \"http://127.0.0.1:9000\"\nregion = \"eu-west-1\"\naccess_key = \"key\"\n"
+      "secret_key = \"secret\"\npath_style = false\n");
+  environment_["STATOR_S3_REGION"] = "eu-west-2";
+  const ParsedOptions parsed = parse({"--config", file_});
+  const auto& s3 = parsed.options.database.objects.s3;
+  ASSERT_TRUE(s3);
+  EXPECT_EQ(s3->endpoint, "http://127.0.0.1:9000");
+  EXPECT_EQ(s3->region, "eu-west-2");
+  EXPECT_EQ(s3->access_key, "key");
+  EXPECT_EQ(s3->secret_key, "secret");
+  EXPECT_FALSE(s3->path_style);
+  for (const Setting& setting : parsed.settings) {
+    EXPECT_EQ(setting.value.find("secret"), std::string::npos) << setting.name;
+  }
+  environment_.clear();
+  write_file("[s3]\nregion = \"eu-west-1\"\n");
+  EXPECT_EQ(error({"--config", file_}), "settings of S3 need an endpoint: s3-endpoint");
+  write_file("[s3]\nendpoint = \"127.0.0.1:9000\"\n");
+  EXPECT_EQ(error({"--config", file_}), "s3.endpoint in " + file_ +
+                                            " must be a URL, such as http://127.0.0.1:9000, not "
+                                            "'127.0.0.1:9000'");
+  // Nobody needs to see it in the list of processes.
+  EXPECT_NE(error({"--s3-secret-key", "x"}), "no error");
+}
+
 TEST_F(OptionsTest, WrongFilesAreNamedWithLineOrKey) {
   write_file("port = 1\nprot = 2\nhots = 3\n");
   EXPECT_EQ(error({"--config", file_}),
