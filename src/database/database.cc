@@ -4,6 +4,7 @@
 
 #include "catalog/catalog.h"
 #include "catalog/scaling.h"
+#include "database/notes.h"
 #include "engine/adversary.h"
 #include "expr/parse_cache.h"
 #include "json/writer.h"
@@ -120,6 +121,12 @@ class DatabaseOnEngine final : public Database {
 
   std::string insights() const override { return ops::insights_report(context_); }
 
+  Task<void> keep(std::vector<Note> notes) override { return notes_.keep(std::move(notes)); }
+  Task<std::vector<Note>> kept(std::string prefix) override {
+    return notes_.kept(std::move(prefix));
+  }
+  uint64_t version() const override { return engine_->committed_version(); }
+
  private:
   std::vector<std::unique_ptr<work::Job>> make_jobs(const DatabaseOptions& options) {
     const work::Site site{catalog_, store_, clock_};
@@ -134,6 +141,7 @@ class DatabaseOnEngine final : public Database {
   SystemClock system_clock_;
   const Clock& clock_;
   std::unique_ptr<engine::Engine> engine_;
+  Notes notes_{*engine_};
   catalog::Catalog catalog_;
   catalog::Scaling scaling_;
   store::Store store_;

@@ -5,8 +5,10 @@
 #include <cstdint>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "capacity/throttle.h"
 #include "common/clock.h"
@@ -46,6 +48,13 @@ struct Answer {
   std::string body;  // JSON
 };
 
+// Something small and durable beside the tables. The key is the user's own, of at most 1000 bytes.
+struct Note {
+  std::string key;
+  std::optional<std::string> value;  // none: there is no such note
+  bool operator==(const Note&) const = default;
+};
+
 // Thread-safe. Outlives the requests under way.
 class Database {
  public:
@@ -62,6 +71,15 @@ class Database {
                                std::string body, Caller caller) = 0;
   // What contributor insights have counted, as JSON: see ops/contributor_insights.h.
   virtual std::string insights() const { return "{}"; }
+
+  // Keeps the notes that have a value and forgets those that have none, all of them or, with an
+  // exception, none. Durable when it ends.
+  virtual Task<void> keep(std::vector<Note>) { co_return; }
+  // The notes whose keys begin with `prefix`, in the order of their keys.
+  virtual Task<std::vector<Note>> kept(std::string) { co_return std::vector<Note>{}; }
+  // Rises with every change of anything, so that a poller can see for nothing whether there may be
+  // something new.
+  virtual uint64_t version() const { return 0; }
 };
 
 }  // namespace stator
