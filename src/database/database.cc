@@ -58,6 +58,7 @@ Answer error_answer(const ApiError& error) {
 
 std::unique_ptr<engine::Engine> open_engine(const DatabaseOptions& options) {
   engine::RocksdbOptions rocksdb;
+  rocksdb.clock = options.clock;
   rocksdb.directory = options.directory;
   rocksdb.durability = options.durability;
   rocksdb.block_cache_bytes = options.block_cache_bytes;
@@ -77,6 +78,7 @@ class DatabaseOnEngine final : public Database {
                  {.region = options.region,
                   .account = options.account,
                   .table_delay_ms = options.table_delay_ms,
+                  .stream_shards = options.stream_shards,
                   .ttl_change_interval_s = options.ttl_change_interval_s}),
         scaling_(*engine_),
         store_(*engine_, catalog_, clock_),
@@ -134,6 +136,7 @@ class DatabaseOnEngine final : public Database {
     jobs.push_back(work::make_cleaning(site));
     jobs.push_back(work::make_backfill(site));
     jobs.push_back(work::make_expiry(site, options.ttl_delay_s));
+    jobs.push_back(work::make_streams(site));
     jobs.push_back(work::make_scaling(site, scaling_, throttle_.consumption()));
     return jobs;
   }

@@ -25,6 +25,8 @@ struct DatabaseOptions {
   // How long CREATING, UPDATING and DELETING last. 0: the state is in the operation's answer, and
   // over by the next request, so that a waiter which polls every twenty seconds never has to.
   int64_t table_delay_ms = 0;
+  // How many shards a stream has.
+  int64_t stream_shards = 4;
   // How long after its time an expired item is deleted.
   int64_t ttl_delay_s = 0;
   // Least time between two changes of a table's time to live.

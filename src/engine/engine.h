@@ -214,6 +214,11 @@ class Engine {
   virtual Task<Outcome> mutate(Mutation mutation) = 0;
   // Version of the newest commit that a new view would see.
   virtual uint64_t committed_version() = 0;
+  // The first version given at or after the beginning of `second` (UTC), or the next one if none
+  // was yet: whatever was acknowledged before that second has a smaller version, whatever was begun
+  // in it or later has not. Known for the last 36 days; for an earlier second, the first version
+  // known.
+  virtual Task<uint64_t> version_at(int64_t second) = 0;
   // Asks the engine to give back the space of a range that was erased. A hint; returns at once.
   virtual void reclaim(Range range) = 0;
 };
