@@ -10,6 +10,7 @@
 #include "json/writer.h"
 #include "ops/contributor_insights.h"
 #include "ops/operation.h"
+#include "ops/stream_iterator.h"
 #include "ops/transaction.h"
 #include "store/store.h"
 #include "work/jobs.h"
@@ -128,6 +129,9 @@ class DatabaseOnEngine final : public Database {
     return notes_.kept(std::move(prefix));
   }
   uint64_t version() const override { return engine_->committed_version(); }
+  std::string latest_sequence_number() const override {
+    return ops::latest_sequence_number(engine_->committed_version());
+  }
 
  private:
   std::vector<std::unique_ptr<work::Job>> make_jobs(const DatabaseOptions& options) {

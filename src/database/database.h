@@ -82,6 +82,9 @@ class Database {
   // Rises with every change of anything, so that a poller can see for nothing whether there may be
   // something new.
   virtual uint64_t version() const { return 0; }
+  // As a sequence number of any stream: everything written later comes after it, everything that
+  // was acknowledged does not.
+  virtual std::string latest_sequence_number() const { return {}; }
 };
 
 }  // namespace stator

@@ -11,10 +11,11 @@ bool is_operator_path(std::string_view path) {
 }
 
 void answer_operator(const net::Request& request, net::Response& response, std::string_view version,
-                     const Database& database) {
+                     const Database& database, const triggers::Mappings* mappings) {
   const std::string_view page = request.path.substr(kRoot.size());
   response.content_type = "application/json";
-  if (page != "health" && page != "insights") {
+  const bool is_triggers = page == "triggers" && mappings != nullptr;
+  if (page != "health" && page != "insights" && !is_triggers) {
     response.status = 404;
     response.body = R"({"error":"no such page"})";
     return;
@@ -27,6 +28,10 @@ void answer_operator(const net::Request& request, net::Response& response, std::
   }
   if (page == "insights") {
     response.body = database.insights();
+    return;
+  }
+  if (is_triggers) {
+    response.body = mappings->report();
     return;
   }
   response.body = R"({"status":"ok","version":")";

@@ -5,6 +5,7 @@
 
 #include "database/database.h"
 #include "net/http_message.h"
+#include "triggers/mappings.h"
 
 namespace stator::http {
 
@@ -12,8 +13,9 @@ namespace stator::http {
 bool is_operator_path(std::string_view path);
 
 // GET /_stator/health: {"status":"ok","version":"…"}. GET /_stator/insights: the keys that are used
-// most, of tables with contributor insights. Anything else there is 404 or 405.
+// most, of tables with contributor insights. GET /_stator/triggers: what the event source mappings
+// do. Anything else there is 404 or 405.
 void answer_operator(const net::Request& request, net::Response& response, std::string_view version,
-                     const Database& database);
+                     const Database& database, const triggers::Mappings* mappings);
 
 }  // namespace stator::http

@@ -158,6 +158,10 @@ const std::vector<Option>& table() {
        "provisioned: capacity that a table asked for is kept; full: also the service's limit on a "
        "single partition key; off: nothing is throttled (provisioned)",
        take_throttle},
+      {"trigger-retry-ms", "MS",
+       "before a failed call of a function is made again; doubles up to 30 times that (1000)",
+       number(1, 3'600'000,
+              [](Options& o, uint64_t v) { o.trigger_retry_ms = static_cast<int64_t>(v); })},
       {"max-connections", "N", "connections open at a time (10000)",
        number(1, 1'000'000, [](Options& o, uint64_t v) { o.net.max_connections = v; })},
       {"request-memory-mb", "MB", "large requests and answers not yet taken, all together (1024)",
@@ -204,6 +208,23 @@ std::optional<std::string> plain_text(const toml::node& node) {
   return std::nullopt;
 }
 
+// A table of names and addresses.
+std::map<std::string, net::Url> read_addresses(const std::string& source, const toml::node& node) {
+  if (!node.is_table()) throw OptionsError(source + " must be a table of names and addresses");
+  std::map<std::string, net::Url> addresses;
+  for (const auto& [key, value] : *node.as_table()) {
+    const std::string name(key.str());
+    const auto text = value.value_exact<std::string>();
+    const auto url = text ? net::parse_url(*text) : std::nullopt;
+    if (!url) {
+      throw OptionsError(
+          fmt::format("{}: {} must be an address such as http://127.0.0.1:9001", source, name));
+    }
+    addresses.emplace(name, *url);
+  }
+  return addresses;
+}
+
 void read_file(const std::string& path, Options& options) {
   toml::table file;
   try {
@@ -216,6 +237,12 @@ void read_file(const std::string& path, Options& options) {
   std::string unknown;
   for (const auto& [key, node] : file) {
     const std::string name(key.str());
+    if (name == "functions" || name == "destinations") {
+      auto& addresses =
+          name == "functions" ? options.addresses.functions : options.addresses.destinations;
+      addresses = read_addresses(fmt::format("{} in {}", name, path), node);
+      continue;
+    }
     const auto option = std::find_if(table().begin(), table().end(), [&](const Option& candidate) {
       return candidate.name == name;
     });

@@ -11,12 +11,16 @@
 
 #include "database/database.h"
 #include "net/server.h"
+#include "triggers/invoker.h"
 
 namespace stator::server {
 
 struct Options {
   DatabaseOptions database;
   net::ServerOptions net;
+  // [functions] and [destinations] of the configuration file.
+  triggers::Addresses addresses;
+  int64_t trigger_retry_ms = 1000;
   std::string log_level = "info";
   bool in_memory = false;
 };

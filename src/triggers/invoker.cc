@@ -75,8 +75,8 @@ Invocation HttpInvoker::invoke(const FunctionName& function, const std::string& 
                is_error_body(response.body)) {
       result.kind = Invocation::Kind::kFailed;
       if (result.function_error.empty()) result.function_error = kUnhandled;
-      result.detail = "status " + std::to_string(response.status) + ": " +
-                      response.body.substr(0, 200);
+      result.detail =
+          "status " + std::to_string(response.status) + ": " + response.body.substr(0, 200);
     } else {
       result.body = std::move(response.body);
     }

@@ -16,8 +16,8 @@ namespace stator::triggers {
 // What came of a call.
 struct Invocation {
   enum class Kind {
-    kDone,      // the function ran and answered
-    kFailed,    // it ran and failed, or was lost on the way
+    kDone,       // the function ran and answered
+    kFailed,     // it ran and failed, or was lost on the way
     kNotReached  // it did not run: nobody listens, or it is too busy
   };
   Kind kind = Kind::kDone;

@@ -127,8 +127,9 @@ bool Lane::drop_aged(Batch& batch) {
   const int64_t limit_ms =
       limit_s == Mapping::kForever ? kRetentionMs : std::min(limit_s * 1000, kRetentionMs);
   const int64_t oldest_s = (site_.clock.now_ms() - limit_ms) / 1000;
-  const auto young = std::find_if(batch.records.begin(), batch.records.end(),
-                                  [&](const auto& record) { return record->created_s >= oldest_s; });
+  const auto young =
+      std::find_if(batch.records.begin(), batch.records.end(),
+                   [&](const auto& record) { return record->created_s >= oldest_s; });
   if (young == batch.records.begin()) return false;
   std::vector<RecordPtr> aged(batch.records.begin(), young);
   batch.records.erase(batch.records.begin(), young);

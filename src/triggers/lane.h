@@ -1,8 +1,8 @@
 // The way of records to a function, one batch after another. A shard has one lane, or as many as
 // its mapping has in parallel, each with the partition keys of its own.
 //
-// A lane waits for nothing: it says when it is due, and a step makes at most one call. Whoever has a
-// thread to spare runs the step.
+// A lane waits for nothing: it says when it is due, and a step makes at most one call. Whoever has
+// a thread to spare runs the step.
 #pragma once
 
 #include <cstdint>

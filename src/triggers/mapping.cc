@@ -84,8 +84,7 @@ std::string encode_mapping(const Mapping& mapping) {
   object.boolean("reports_item_failures", mapping.reports_item_failures);
   object.string("on_failure", mapping.on_failure);
   json::Array filters(object.key("filters"));
-  for (const std::string& filter : mapping.filters)
-    json::append_quoted(filters.element(), filter);
+  for (const std::string& filter : mapping.filters) json::append_quoted(filters.element(), filter);
   filters.close();
   object.integer("modified_ms", mapping.modified_ms);
   object.string("transition_reason", mapping.transition_reason);
