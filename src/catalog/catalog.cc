@@ -592,13 +592,14 @@ Task<TablePtr> Catalog::remove(std::string name, std::function<void(const Table&
 }
 
 Task<TablePtr> Catalog::reload(std::string name) {
+  const std::string key = name_key(name);  // outlives the read, which only looks at it
   for (int tries = 1;; ++tries) {
     const uint64_t version = engine_.committed_version();
     const auto view = engine_.view();
     std::optional<std::string> record;
     bool expired = false;
     try {
-      auto reading = view->get(name_key(name));
+      auto reading = view->get(key);
       record = co_await reading;
     } catch (const engine::ViewExpired&) {
       if (tries == kMaxTries) throw;

@@ -509,8 +509,14 @@ TEST_P(EngineContract, limits_are_named_when_they_are_crossed) {
   }
   const Outcome large = mutate(*engine_, {}, {"k"}, [](const Held&, Batch& batch) {
     batch.put("k", std::string(kMaxBatchBytes - 1, 'x'));
+    batch.append("log/", std::string(kMaxBatchBytes, 'x'));
   });
   EXPECT_TRUE(large.committed());
+  EXPECT_THROW(mutate(*engine_, {}, {"k"},
+                      [](const Held&, Batch& batch) {
+                        batch.append("log/", std::string(kMaxAppendedBytes, 'x'));
+                      }),
+               EngineError);
 }
 
 TEST_P(EngineContract, many_large_changes_pass_the_gate) {
