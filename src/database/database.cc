@@ -1,14 +1,17 @@
 #include "database/database.h"
 
-#include <spdlog/spdlog.h>
+#include <set>
 
 #include "catalog/catalog.h"
 #include "catalog/scaling.h"
+#include "common/log.h"
 #include "database/notes.h"
+#include "database/table_metrics.h"
 #include "engine/adversary.h"
 #include "expr/parse_cache.h"
 #include "json/writer.h"
 #include "ops/contributor_insights.h"
+#include "ops/kinesis_destinations.h"
 #include "ops/operation.h"
 #include "ops/stream_iterator.h"
 #include "ops/transaction.h"
@@ -95,7 +98,9 @@ class DatabaseOnEngine final : public Database {
   Task<Answer> execute(std::string_view service, std::string_view operation, std::string body,
                        Caller caller) override {
     const ops::Operation* found = ops::find_operation(service, operation);
+    const std::string request_id = caller.request_id;
     Answer answer;
+    uint64_t parsed_us = 0;
     try {
       if (found == nullptr) throw ApiError("UnknownOperationException", "");
       ops::Request request{.context = context_,
@@ -109,16 +114,21 @@ class DatabaseOnEngine final : public Database {
       if (!request.body.is_object())
         throw ApiError("SerializationException", "Unexpected token received from parser");
       ops::check_types(request.body, *found->shape);
+      parsed_us = metrics::steady_us();
       auto pending = found->handler(request);
       answer.body = co_await pending;
       if (found->changes_tables) background_.wake();
     } catch (const ApiError& error) {
       const bool scaling = found != nullptr && found->service == ops::kScalingService;
       answer = scaling ? scaling_error_answer(error) : error_answer(error);
+      answer.error = error.type();
     } catch (const std::exception& error) {
-      spdlog::error("{} failed: {}", operation, error.what());
+      log_event(spdlog::level::err, "a request failed",
+                {{"request_id", request_id}, {"operation", operation}, {"error", error.what()}});
       answer = error_answer(ApiError("InternalServerError", "Internal server error"));
+      answer.error = "InternalServerError";
     }
+    answer.parsed_us = parsed_us;
     co_return answer;
   }
 
@@ -129,8 +139,31 @@ class DatabaseOnEngine final : public Database {
     return notes_.kept(std::move(prefix));
   }
   uint64_t version() const override { return engine_->committed_version(); }
+  std::vector<KinesisFeed> kinesis_feeds() const override {
+    std::vector<KinesisFeed> feeds;
+    for (ops::KinesisFeed& feed : ops::kinesis_feeds(context_)) {
+      feeds.push_back(
+          {std::move(feed.stream_arn), std::move(feed.kinesis_arn), std::move(feed.precision)});
+    }
+    return feeds;
+  }
   std::string latest_sequence_number() const override {
     return ops::latest_sequence_number(engine_->committed_version());
+  }
+  std::vector<std::string> targets() const override {
+    std::vector<std::string> targets;
+    for (const ops::Operation& operation : ops::operations())
+      targets.push_back(std::string(operation.service) + "." + std::string(operation.name));
+    return targets;
+  }
+
+  std::string failure() const override { return engine_->failure(); }
+
+  Task<void> write_metrics(metrics::Text& text) override {
+    Task<void> tables = write_table_metrics(text, catalog_, store_, throttle_);
+    co_await tables;
+    engine_->write_metrics(text);
+    background_.write_metrics(text);
   }
 
  private:

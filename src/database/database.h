@@ -12,6 +12,7 @@
 
 #include "capacity/throttle.h"
 #include "common/clock.h"
+#include "common/metrics.h"
 #include "common/task.h"
 #include "engine/rocksdb/rocksdb_engine.h"
 
@@ -48,6 +49,10 @@ struct Caller {
 struct Answer {
   int status = 200;
   std::string body;  // JSON
+  // The name of the error without its namespace; empty for a success.
+  std::string error;
+  // When the request was read and its types were right (metrics::steady_us); 0 if they were not.
+  uint64_t parsed_us = 0;
 };
 
 // Something small and durable beside the tables. The key is the user's own, of at most 1000 bytes.
@@ -55,6 +60,14 @@ struct Note {
   std::string key;
   std::optional<std::string> value;  // none: there is no such note
   bool operator==(const Note&) const = default;
+};
+
+// A hidden stream that feeds, or fed, a Kinesis data stream.
+struct KinesisFeed {
+  std::string stream_arn;  // of the hidden stream, for the operations of DynamoDB Streams
+  std::string kinesis_arn;
+  std::string precision;  // "MILLISECOND" or "MICROSECOND"
+  bool operator==(const KinesisFeed&) const = default;
 };
 
 // Thread-safe. Outlives the requests under way.
@@ -85,6 +98,14 @@ class Database {
   // As a sequence number of any stream: everything written later comes after it, everything that
   // was acknowledged does not.
   virtual std::string latest_sequence_number() const { return {}; }
+  // Those of tables that are there, also while the records of one that was disabled can be read.
+  virtual std::vector<KinesisFeed> kinesis_feeds() const { return {}; }
+  // Every operation, as X-Amz-Target names it: "DynamoDB_20120810.PutItem".
+  virtual std::vector<std::string> targets() const { return {}; }
+  // Why writes are refused; empty while all is well.
+  virtual std::string failure() const { return {}; }
+  // What tables, engine and background work do, for Prometheus.
+  virtual Task<void> write_metrics(metrics::Text& /*text*/) { co_return; }
 };
 
 }  // namespace stator

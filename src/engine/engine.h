@@ -24,6 +24,10 @@
 #include "common/executor.h"
 #include "common/task.h"
 
+namespace stator::metrics {
+class Text;
+}  // namespace stator::metrics
+
 namespace stator::engine {
 
 inline constexpr size_t kMaxKeyBytes = 10'000;
@@ -227,6 +231,10 @@ class Engine {
   virtual Task<uint64_t> version_at(int64_t second) = 0;
   // Asks the engine to give back the space of a range that was erased. A hint; returns at once.
   virtual void reclaim(Range range) = 0;
+  // Why nothing is written any more; empty while all is well.
+  virtual std::string failure() const { return {}; }
+  // Shows what it does, under names that begin with stator_engine_.
+  virtual void write_metrics(metrics::Text& /*text*/) {}
 };
 
 }  // namespace stator::engine

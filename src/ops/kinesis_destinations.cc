@@ -1,7 +1,11 @@
 // Kinesis data streams that take the changes of a table: which, and since when. What carries them
 // there is in the room triggers.
-#include <algorithm>
+#include "ops/kinesis_destinations.h"
 
+#include <algorithm>
+#include <cstdlib>
+
+#include "catalog/stream.h"
 #include "json/writer.h"
 #include "ops/operation.h"
 #include "ops/table_request.h"
@@ -191,6 +195,26 @@ Task<std::string> describe_kinesis_streaming_destination(Request& request) {
   list.close();
   answer.close();
   co_return out;
+}
+
+std::vector<KinesisFeed> kinesis_feeds(const Context& context) {
+  std::vector<KinesisFeed> feeds;
+  for (const catalog::StreamPtr& stream : context.catalog.streams()) {
+    if (!stream->hidden || stream->is_over(context.clock.now_ms())) continue;
+    const auto table = context.catalog.find(stream->table_name);
+    if (!table || table->schema->number != stream->id.table) continue;
+    // Enabling a destination opened the stream: it is the one that was enabled at that time.
+    const auto distance = [&](const KinesisDestination& destination) {
+      return std::abs(destination.enabled_ms - stream->created_ms);
+    };
+    const auto nearest =
+        std::min_element(table->kinesis.begin(), table->kinesis.end(),
+                         [&](const auto& a, const auto& b) { return distance(a) < distance(b); });
+    if (nearest == table->kinesis.end()) continue;
+    feeds.push_back({stream->arn, nearest->stream_arn,
+                     nearest->precision.empty() ? std::string(kMilliseconds) : nearest->precision});
+  }
+  return feeds;
 }
 
 }  // namespace stator::ops

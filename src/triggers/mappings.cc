@@ -20,6 +20,10 @@ namespace {
 constexpr std::string_view kMappingNotes = "triggers/mapping/";
 constexpr std::string_view kCheckpointNotes = "triggers/checkpoint/";
 constexpr std::string_view kResultNotes = "triggers/result/";
+// UUIDs never look like this.
+constexpr std::string_view kKinesisPrefix = "kinesis:";
+constexpr int64_t kKinesisBatch = 500;
+constexpr int64_t kKinesisRetries = 10;
 constexpr std::string_view kNothingYet = "No records processed";
 constexpr std::string_view kStreamGone = "PROBLEM: Stream not found";
 // How soon a change is seen. A look costs a comparison if nothing was written.
@@ -52,7 +56,7 @@ Checkpoints latest_checkpoints(const StreamInfo& stream, const std::string& late
 }  // namespace
 
 Mappings::Mappings(Database& database, Invoker& invoker, const Clock& clock,
-                   MappingsOptions options)
+                   MappingsOptions options, Invoker* kinesis)
     : database_(database),
       invoker_(invoker),
       clock_(clock),
@@ -65,6 +69,16 @@ Mappings::Mappings(Database& database, Invoker& invoker, const Clock& clock,
                    .region = options_.region,
                    .account = options_.account,
                    .wake = [this] { wake(); }} {
+  if (kinesis != nullptr) {
+    kinesis_site_.emplace(RunnerSite{.database = database_,
+                                     .invoker = *kinesis,
+                                     .clock = clock_,
+                                     .ids = ids_,
+                                     .backoff = options_.backoff,
+                                     .region = options_.region,
+                                     .account = options_.account,
+                                     .wake = [this] { wake(); }});
+  }
   load();
 }
 
@@ -77,6 +91,7 @@ void Mappings::load() {
     Entry entry;
     entry.mapping = decode_mapping(*note.value);
     entry.last_result = kNothingYet;
+    entry.is_kinesis = entry.mapping.uuid.starts_with(kKinesisPrefix);
     entries_.emplace(entry.mapping.uuid, std::move(entry));
   }
   for (const Note& note : run_blocking(database_.kept(std::string(kResultNotes)))) {
@@ -86,7 +101,7 @@ void Mappings::load() {
   std::vector<Note> orphans;  // of a mapping that was deleted while a checkpoint was on its way
   for (const Note& note : run_blocking(database_.kept(std::string(kCheckpointNotes)))) {
     const std::string rest = note.key.substr(kCheckpointNotes.size());
-    const size_t slash = rest.find('/');
+    const size_t slash = rest.rfind('/');
     const auto at = entries_.find(rest.substr(0, slash));
     if (slash == std::string::npos || at == entries_.end()) {
       orphans.push_back({note.key, std::nullopt});
@@ -113,6 +128,7 @@ void Mappings::stop() {
   wake_.notify_all();
   if (thread_.joinable()) thread_.join();
   invoker_.stop();
+  if (kinesis_site_) kinesis_site_->invoker.stop();
   // Without the mutex: what is under way ends by waking us.
   std::vector<std::shared_ptr<Runner>> runners;
   {
@@ -154,6 +170,10 @@ void Mappings::run() {
     const uint64_t version = database_.version();
     std::vector<Note> notes;
     int64_t next_ms = kNever;
+    if (kinesis_site_ && kinesis_version_ != version) {
+      kinesis_version_ = version;
+      follow_kinesis(notes);
+    }
     for (auto& [uuid, entry] : entries_)
       next_ms = std::min(next_ms, look_after(entry, notes, now_ms, version));
     std::erase_if(retired_, [](const auto& runner) { return runner->idle(); });
@@ -165,13 +185,45 @@ void Mappings::run() {
     }
     if (woken_ || stopping_) continue;
     const auto has_changed = [this] { return woken_ || stopping_; };
-    if (next_ms == kNever && retired_.empty()) {
+    if (next_ms == kNever && retired_.empty() && !kinesis_site_) {
       wake_.wait(lock, has_changed);
     } else {
       const int64_t wait_ms = std::clamp<int64_t>(next_ms - now_ms, 1, kPollMs);
       wake_.wait_for(lock, std::chrono::milliseconds(wait_ms), has_changed);
     }
   }
+}
+
+// With the mutex held. A hidden stream is bound to its Kinesis stream as a mapping would be; it is
+// forgotten when the stream is.
+void Mappings::follow_kinesis(std::vector<Note>& notes) {
+  for (const KinesisFeed& feed : database_.kinesis_feeds()) {
+    const std::string uuid = std::string(kKinesisPrefix) + feed.stream_arn;
+    const auto at = entries_.find(uuid);
+    const FunctionName stream{feed.kinesis_arn, feed.precision};
+    if (at != entries_.end() && at->second.mapping.function == stream) continue;
+    Entry& entry = entries_[uuid];
+    entry.mapping.uuid = uuid;
+    entry.mapping.function = stream;
+    entry.mapping.event_source_arn = feed.stream_arn;
+    entry.mapping.starting_position = "TRIM_HORIZON";
+    entry.mapping.batch_size = kKinesisBatch;
+    entry.mapping.bisect_on_error = true;
+    entry.mapping.max_retry_attempts = kKinesisRetries;
+    entry.mapping.reports_item_failures = true;
+    entry.outdated = true;
+    entry.is_kinesis = true;
+    notes.push_back({mapping_key(uuid), encode_mapping(entry.mapping)});
+  }
+  std::erase_if(entries_, [&](const auto& at) {
+    const auto& [uuid, entry] = at;
+    if (!entry.is_kinesis || entry.mapping.enabled || entry.runner) return false;
+    notes.push_back({mapping_key(uuid), std::nullopt});
+    notes.push_back({result_key(uuid), std::nullopt});
+    for (const auto& [shard, value] : entry.kept)
+      notes.push_back({checkpoint_prefix(uuid) + shard, std::nullopt});
+    return true;
+  });
 }
 
 // With the mutex held. Says when to look again.
@@ -196,9 +248,10 @@ int64_t Mappings::look_after(Entry& entry, std::vector<Note>& notes, int64_t now
     }
   }
   entry.outdated = false;
-  if (!entry.mapping.enabled) return kNever;
+  if (!entry.mapping.enabled || (entry.is_kinesis && !kinesis_site_)) return kNever;
   if (!entry.runner)
-    entry.runner = std::make_shared<Runner>(runner_site_, entry.mapping, entry.kept);
+    entry.runner = std::make_shared<Runner>(entry.is_kinesis ? *kinesis_site_ : runner_site_,
+                                            entry.mapping, entry.kept);
   return std::min(entry.runner->tick(now_ms, version), now_ms + kPollMs);
 }
 
@@ -245,7 +298,8 @@ MappingView Mappings::view(const Entry& entry, std::string_view state) const {
 // With the mutex held. Nobody else may change the entry until `changing` is empty again.
 Mappings::Entry& Mappings::need(const std::string& uuid, std::string_view change) {
   const auto at = entries_.find(uuid);
-  if (at == entries_.end() || at->second.changing == "Creating") throw LambdaError::not_found();
+  if (at == entries_.end() || at->second.changing == "Creating" || at->second.is_kinesis)
+    throw LambdaError::not_found();
   if (!at->second.changing.empty()) {
     throw LambdaError(400, "ResourceInUseException",
                       "Cannot update the event source mapping because it is in use.");
@@ -394,7 +448,8 @@ Task<MappingView> Mappings::remove(std::string uuid) {
 std::optional<MappingView> Mappings::find(const std::string& uuid) const {
   const std::scoped_lock lock(mutex_);
   const auto at = entries_.find(uuid);
-  if (at == entries_.end() || at->second.changing == "Creating") return std::nullopt;
+  if (at == entries_.end() || at->second.changing == "Creating" || at->second.is_kinesis)
+    return std::nullopt;
   return view(at->second);
 }
 
@@ -402,36 +457,81 @@ std::vector<MappingView> Mappings::list() const {
   const std::scoped_lock lock(mutex_);
   std::vector<MappingView> all;
   for (const auto& [uuid, entry] : entries_) {
-    if (entry.changing != "Creating") all.push_back(view(entry));
+    if (entry.changing != "Creating" && !entry.is_kinesis) all.push_back(view(entry));
+  }
+  return all;
+}
+
+std::vector<Mappings::Seen> Mappings::look() const {
+  const std::scoped_lock lock(mutex_);
+  std::vector<Seen> all;
+  for (const auto& [uuid, entry] : entries_) {
+    Seen seen{view(entry), {}, 0};
+    if (entry.runner) {
+      seen.counts = entry.runner->counts();
+      seen.lag_ms = entry.runner->lag_ms();
+    }
+    all.push_back(std::move(seen));
   }
   return all;
 }
 
 std::string Mappings::report() const {
-  const std::scoped_lock lock(mutex_);
   std::string out;
   json::Object object(out);
   json::Array list(object.key("mappings"));
-  for (const auto& [uuid, entry] : entries_) {
-    const MappingView shown = view(entry);
+  for (const Seen& seen : look()) {
+    const Mapping& mapping = seen.view.mapping;
     json::Object one(list.element());
-    one.string("uuid", uuid);
-    one.string("function", shown.mapping.function.name);
-    one.string("event_source_arn", shown.mapping.event_source_arn);
-    one.string("state", shown.state);
-    one.string("last_result", shown.last_result);
-    const Counts counts = entry.runner ? entry.runner->counts() : Counts{};
-    one.integer("lag_ms", entry.runner ? entry.runner->lag_ms() : 0);
-    one.integer("invocations", static_cast<int64_t>(counts.invocations));
-    one.integer("failures", static_cast<int64_t>(counts.failures));
-    one.integer("records_delivered", static_cast<int64_t>(counts.delivered));
-    one.integer("records_filtered", static_cast<int64_t>(counts.filtered));
-    one.integer("records_discarded", static_cast<int64_t>(counts.discarded));
+    one.string("uuid", mapping.uuid);
+    one.string("function", mapping.function.name);
+    one.string("event_source_arn", mapping.event_source_arn);
+    one.string("state", seen.view.state);
+    one.string("last_result", seen.view.last_result);
+    one.integer("lag_ms", seen.lag_ms);
+    one.integer("invocations", static_cast<int64_t>(seen.counts.invocations));
+    one.integer("failures", static_cast<int64_t>(seen.counts.failures));
+    one.integer("records_delivered", static_cast<int64_t>(seen.counts.delivered));
+    one.integer("records_filtered", static_cast<int64_t>(seen.counts.filtered));
+    one.integer("records_discarded", static_cast<int64_t>(seen.counts.discarded));
     one.close();
   }
   list.close();
   object.close();
   return out;
+}
+
+void Mappings::write_metrics(metrics::Text& text) const {
+  const std::vector<Seen> all = look();
+  if (all.empty()) return;
+  const auto family = [&](std::string_view name, std::string_view type, std::string_view help,
+                          const auto& value) {
+    text.family(name, type, help);
+    for (const Seen& seen : all) {
+      text.sample(
+          {{"mapping", seen.view.mapping.uuid}, {"function", seen.view.mapping.function.name}},
+          value(seen));
+    }
+  };
+  const auto count = [&](std::string_view name, std::string_view help, uint64_t Counts::*field) {
+    family(name, "counter", help, [field](const Seen& seen) { return seen.counts.*field; });
+  };
+  family("stator_trigger_enabled", "gauge", "1 if the event source mapping is enabled.",
+         [](const Seen& seen) { return uint64_t{seen.view.state == "Enabled"}; });
+  family("stator_trigger_ok", "gauge", "0 if the last call of the function failed.",
+         [](const Seen& seen) { return uint64_t{!seen.view.last_result.starts_with("PROBLEM")}; });
+  family("stator_trigger_lag_seconds", "gauge", "Age of the oldest record that is not done with.",
+         [](const Seen& seen) { return static_cast<double>(seen.lag_ms) / 1000; });
+  count("stator_trigger_invocations_total", "Calls that reached the function.",
+        &Counts::invocations);
+  count("stator_trigger_failures_total", "Calls that failed, or reported failed records.",
+        &Counts::failures);
+  count("stator_trigger_records_delivered_total", "Records that the function took.",
+        &Counts::delivered);
+  count("stator_trigger_records_filtered_total", "Records that the filter did not let pass.",
+        &Counts::filtered);
+  count("stator_trigger_records_discarded_total", "Records that were given up.",
+        &Counts::discarded);
 }
 
 }  // namespace stator::triggers

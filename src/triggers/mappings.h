@@ -13,6 +13,7 @@
 
 #include "common/clock.h"
 #include "common/ids.h"
+#include "common/metrics.h"
 #include "common/task.h"
 #include "database/database.h"
 #include "triggers/invoker.h"
@@ -39,8 +40,10 @@ class Mappings {
  public:
   static constexpr size_t kMaxMappings = 1000;
 
-  // Reads what was kept. All outlive the mappings. Nothing is delivered before start().
-  Mappings(Database& database, Invoker& invoker, const Clock& clock, MappingsOptions options);
+  // Reads what was kept. All outlive the mappings. Nothing is delivered before start(). `kinesis`
+  // takes the changes of tables with a Kinesis destination; without it they wait in their stream.
+  Mappings(Database& database, Invoker& invoker, const Clock& clock, MappingsOptions options,
+           Invoker* kinesis = nullptr);
   ~Mappings();
   Mappings(const Mappings&) = delete;
   Mappings& operator=(const Mappings&) = delete;
@@ -62,8 +65,9 @@ class Mappings {
   // In the order of their UUIDs.
   std::vector<MappingView> list() const;
 
-  // What the mappings do, for the operator: JSON.
+  // What the mappings do, for the operator: JSON, and the text of Prometheus.
   std::string report() const;
+  void write_metrics(metrics::Text& text) const;
 
  private:
   struct Entry {
@@ -73,14 +77,24 @@ class Mappings {
     Checkpoints kept;  // as it is on disk
     std::shared_ptr<Runner> runner;
     bool outdated = false;  // the runner works by an older mapping
+    // Not one of the API but of a Kinesis destination: the function is the Kinesis stream.
+    bool is_kinesis = false;
   };
 
   void load();
   void run();
+  void follow_kinesis(std::vector<Note>& notes);
   int64_t look_after(Entry& entry, std::vector<Note>& notes, int64_t now_ms, uint64_t version);
   static void note_progress(Entry& entry, std::vector<Note>& notes);
   void keep(std::vector<Note> notes);
   void wake();
+  // A mapping with what its runner has counted since it began.
+  struct Seen {
+    MappingView view;
+    Counts counts;
+    int64_t lag_ms = 0;
+  };
+  std::vector<Seen> look() const;
   MappingView view(const Entry& entry, std::string_view state = {}) const;
   Entry& need(const std::string& uuid, std::string_view change);
 
@@ -90,11 +104,13 @@ class Mappings {
   const MappingsOptions options_;
   RandomIds ids_;
   RunnerSite runner_site_;
+  std::optional<RunnerSite> kinesis_site_;
 
   mutable std::mutex mutex_;
   std::condition_variable wake_;
   std::map<std::string, Entry> entries_;
   std::vector<std::shared_ptr<Runner>> retired_;  // of mappings that were deleted
+  std::optional<uint64_t> kinesis_version_;       // at which the destinations were looked at
   bool woken_ = false;
   bool stopping_ = false;
   std::thread thread_;

@@ -2,6 +2,7 @@
 
 import json
 import threading
+import time
 import urllib.request
 
 import boto3
@@ -127,7 +128,7 @@ def test_an_expired_item_names_the_service(bench):
         {"userIdentity": {"type": ["Service"], "principalId": ["dynamodb.amazonaws.com"]}})}]})
     bench.dynamodb.update_time_to_live(
         TableName="Orders", TimeToLiveSpecification={"Enabled": True, "AttributeName": "ttl"})
-    bench.put("a", "1", ttl={"N": "1600000000"})
+    bench.put("a", "1", ttl={"N": str(int(time.time()) - 10)})
     bench.functions.wait(lambda: len(bench.functions.records("fn")) == 1)
     record, = bench.functions.records("fn")
     assert record["eventName"] == "REMOVE"

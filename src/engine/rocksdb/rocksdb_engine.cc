@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "common/metrics.h"
 #include "common/thread_pool.h"
 #include "engine/limits.h"
 #include "engine/rocksdb/change.h"
@@ -118,6 +119,15 @@ class RocksdbEngine final : public Engine {
   uint64_t committed_version() override { return committer_.committed_version(); }
   Task<uint64_t> version_at(int64_t second) override;
   void reclaim(Range range) override { reclaimer_.reclaim(std::move(range)); }
+  std::string failure() const override { return committer_.failure(); }
+  void write_metrics(metrics::Text& text) override {
+    text.gauge("stator_engine_changes_under_way", "Changes queued or being committed.",
+               static_cast<double>(gate_.inside()));
+    text.gauge("stator_engine_changes_waiting", "Changes that wait for room in the queue.",
+               static_cast<double>(gate_.waiting()));
+    committer_.write_metrics(text);
+    store_.write_metrics(text);
+  }
 
  private:
   bool sweep() {

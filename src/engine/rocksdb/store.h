@@ -11,6 +11,7 @@
 #include <string>
 #include <string_view>
 
+#include "common/metrics.h"
 #include "engine/engine.h"
 #include "engine/rocksdb/rocksdb_engine.h"
 
@@ -50,6 +51,8 @@ class Store {
   Found get(bool cached, const rocksdb::Snapshot* snapshot, std::string_view key,
             std::string& value);
 
+  void write_metrics(metrics::Text& text);
+
   // True if a scan does not have to wait for a disk, whatever its range.
   bool scans_stay_in_memory() const {
     return durability_ == Durability::kMemory || !has_files_->load();
@@ -57,6 +60,8 @@ class Store {
 
  private:
   void open(const RocksdbOptions& options);
+  Found look_up(bool cached, const rocksdb::Snapshot* snapshot, std::string_view key,
+                std::string& value);
 
   const SystemClock system_clock_;
   const Clock& clock_;
@@ -66,6 +71,8 @@ class Store {
   std::unique_ptr<rocksdb::Env> env_;  // of kMemory
   std::unique_ptr<rocksdb::DB> db_;
   uint64_t opened_version_ = 0;
+  metrics::Counter memory_reads_;
+  metrics::Counter disk_reads_;
   const std::shared_ptr<std::atomic<bool>> has_files_;  // beside the log
 };
 
