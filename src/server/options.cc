@@ -372,6 +372,17 @@ std::optional<std::string> nearest_name(std::string_view word,
   return nearest;
 }
 
+namespace {
+
+std::string url_text(const net::Url& url) {
+  std::string text = url.is_https ? "https://" : "http://";
+  text.append(url.authority()).append(url.path);
+  if (!url.query.empty()) text.append("?").append(url.query);
+  return text;
+}
+
+}  // namespace
+
 std::string describe_settings(const ParsedOptions& parsed) {
   std::string text =
       fmt::format("# Stator {}, {}\n", kVersion,
@@ -384,6 +395,17 @@ std::string describe_settings(const ParsedOptions& parsed) {
     const size_t width = widest - setting.name.size();
     text += fmt::format("{} = {:<{}}  # {}\n", setting.name, setting.value, width, setting.source);
   }
+  const auto add_addresses = [&](std::string_view name,
+                                 const std::map<std::string, net::Url>& addresses) {
+    if (addresses.empty()) return;
+    text += fmt::format("\n[{}]\n", name);
+    for (const auto& [key, url] : addresses)
+      text += fmt::format("\"{}\" = \"{}\"\n", key, url_text(url));
+  };
+  add_addresses("functions", parsed.options.addresses.functions);
+  add_addresses("destinations", parsed.options.addresses.destinations);
+  if (const auto& endpoint = parsed.options.kinesis.endpoint)
+    text += fmt::format("\n[kinesis]\nendpoint = \"{}\"\n", url_text(*endpoint));
   return text;
 }
 

@@ -26,6 +26,14 @@ bool is_error_body(const std::string& body) {
           json::member(document.root(), "stackTrace"));
 }
 
+// One that the function had closed meanwhile would look like a call that failed, and a call may not
+// be repeated for nothing.
+net::HttpClientOptions without_kept_connections() {
+  net::HttpClientOptions options;
+  options.idle_per_host = 0;
+  return options;
+}
+
 net::ClientRequest post(const net::Url& url, const std::string& body) {
   net::ClientRequest request;
   request.method = "POST";
@@ -37,7 +45,8 @@ net::ClientRequest post(const net::Url& url, const std::string& body) {
 
 }  // namespace
 
-HttpInvoker::HttpInvoker(Addresses addresses) : addresses_(std::move(addresses)) {}
+HttpInvoker::HttpInvoker(Addresses addresses)
+    : addresses_(std::move(addresses)), client_(without_kept_connections()) {}
 
 bool HttpInvoker::knows_function(const std::string& name) const {
   return addresses_.functions.contains(name);

@@ -150,7 +150,9 @@ Invocation KinesisInvoker::invoke(const FunctionName& stream, const std::string&
   json::Document document;
   if (!document.parse(event)) return result;
   std::vector<KinesisRecord> records;
-  for (const json::Element record : *json::array_member(document.root(), "Records"))
+  const auto list = json::array_member(document.root(), "Records");
+  if (!list) return result;
+  for (const json::Element record : *list)
     records.push_back(make_kinesis_record(record, stream.qualifier));
 
   size_t done = 0;  // all before it are in

@@ -203,6 +203,7 @@ void Mappings::follow_kinesis(std::vector<Note>& notes) {
     const FunctionName stream{feed.kinesis_arn, feed.precision};
     if (at != entries_.end() && at->second.mapping.function == stream) continue;
     Entry& entry = entries_[uuid];
+    if (at == entries_.end()) entry.last_result = kNothingYet;
     entry.mapping.uuid = uuid;
     entry.mapping.function = stream;
     entry.mapping.event_source_arn = feed.stream_arn;
@@ -235,15 +236,17 @@ int64_t Mappings::look_after(Entry& entry, std::vector<Note>& notes, int64_t now
     if (entry.runner->gone() && entry.mapping.enabled) {
       entry.mapping.enabled = false;
       entry.mapping.transition_reason = "The stream does not exist any more";
-      entry.last_result = kStreamGone;
       notes.push_back({mapping_key(entry.mapping.uuid), encode_mapping(entry.mapping)});
-      notes.push_back({result_key(entry.mapping.uuid), entry.last_result});
     }
     if (entry.outdated || !entry.mapping.enabled) {
       // The next one begins where this one ends, so that the order is kept.
       entry.runner->stop();
       if (!entry.runner->idle()) return now_ms + kPollMs;
       note_progress(entry, notes);
+      if (entry.runner->gone()) {
+        entry.last_result = kStreamGone;
+        notes.push_back({result_key(entry.mapping.uuid), entry.last_result});
+      }
       entry.runner.reset();
     }
   }

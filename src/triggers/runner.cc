@@ -159,6 +159,7 @@ void Runner::deliver(const FeedPtr& feed, size_t index) {
   for (int steps = 0; steps < kStepsInARow && !stopping_; ++steps) {
     if (lane.due_ms() > site_.clock.now_ms()) break;
     lane.step();
+    site_.wake();  // there may be room to read on, and a checkpoint to keep
   }
   {
     const std::scoped_lock lock(mutex_);

@@ -13,6 +13,8 @@ constexpr size_t kMaxPage = 1000;
 constexpr int64_t kSlowPollMs = 2000;
 // Two batches for each lane: one under way, one that gathers.
 constexpr size_t kBatchesAhead = 2;
+// So that small batches do not mean small pages.
+constexpr size_t kLeastAhead = 200;
 
 }  // namespace
 
@@ -23,8 +25,9 @@ ShardFeed::ShardFeed(Database& database, LaneSite site, std::string shard_id,
       patterns_(site_.mapping.patterns()),
       shard_id_(std::move(shard_id)),
       partition_key_(std::move(partition_key)),
-      most_records_(kBatchesAhead * static_cast<size_t>(site_.mapping.batch_size) *
-                    static_cast<size_t>(site_.mapping.parallelization_factor)),
+      most_records_(
+          std::max(kLeastAhead, kBatchesAhead * static_cast<size_t>(site_.mapping.batch_size) *
+                                    static_cast<size_t>(site_.mapping.parallelization_factor))),
       most_bytes_(kBatchesAhead * kMaxEventBytes *
                   static_cast<size_t>(site_.mapping.parallelization_factor)),
       reader_(database, site_.mapping.event_source_arn, shard_id_, after),

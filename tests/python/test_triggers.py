@@ -3,6 +3,7 @@
 import json
 import threading
 import time
+import urllib.error
 import urllib.request
 
 import boto3
@@ -322,3 +323,23 @@ def test_refusals_name_what_is_wrong(bench):
             EventSourceArn=nowhere, StartingPosition="LATEST")
     with pytest.raises(bench.mappings.exceptions.ResourceNotFoundException):
         bench.mappings.get_event_source_mapping(UUID="14e0db71-5d35-4eb5-b481-8945cf9d10c2")
+
+
+def test_an_unsigned_request_is_refused(bench):
+    with pytest.raises(urllib.error.HTTPError) as caught:
+        urllib.request.urlopen(f"{bench.process.endpoint}/2015-03-31/event-source-mappings/")
+    assert caught.value.code == 403
+    assert caught.value.headers["x-amzn-ErrorType"] == "MissingAuthenticationTokenException"
+    assert "message" in json.load(caught.value)
+
+
+def test_the_metrics_show_a_mapping(bench):
+    uuid = bench.bind(bench.create_table(), "fn")
+    bench.put("a", "1")
+    bench.functions.wait(lambda: bench.result(uuid) == "OK")
+    with urllib.request.urlopen(f"{bench.process.endpoint}/_stator/metrics") as page:
+        text = page.read().decode()
+    labels = f'{{mapping="{uuid}",function="fn"}}'
+    assert f"stator_trigger_enabled{labels} 1" in text
+    assert f"stator_trigger_ok{labels} 1" in text
+    assert f"stator_trigger_records_delivered_total{labels} 1" in text

@@ -54,7 +54,7 @@ TEST(Kinesis, TheChangesOfAnItemHaveOnePartitionKey) {
   std::string other = kRecord;
   other.replace(other.find("MODIFY"), 6, "REMOVE");
   std::string another = kRecord;
-  another.replace(another.find(R"("Keys":{"pk":{"S":"a")"), 20, R"("Keys":{"pk":{"S":"b")");
+  another.replace(another.find(R"("Keys":{"pk":{"S":"a")"), 21, R"("Keys":{"pk":{"S":"b")");
   const json::Document first = parse(kRecord);
   const json::Document same = parse(other);
   const json::Document different = parse(another);

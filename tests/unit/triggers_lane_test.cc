@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "triggers_testing.h"
 
 namespace stator::triggers {
@@ -13,6 +15,12 @@ constexpr int64_t kNow_s = 1'800'000'000;
 
 class LaneTest : public ::testing::Test {
  protected:
+  LaneTest() {
+    mapping().uuid = "u";
+    mapping().function = {"f", ""};
+    mapping().event_source_arn = "arn:stream";
+  }
+
   Mapping& mapping() { return site_.mapping; }
   Lane& lane() {
     if (!lane_) lane_ = std::make_unique<Lane>(site_, "shard-1");
@@ -56,10 +64,7 @@ class LaneTest : public ::testing::Test {
   Ids done_;
   std::string result_;
   Counts counts_;
-  LaneSite site_{.mapping = {.uuid = "u",
-                             .function = {"f", ""},
-                             .event_source_arn = "arn:stream",
-                             .starting_position = "LATEST"},
+  LaneSite site_{.mapping = {},
                  .function_arn = "arn:f",
                  .backoff = {.first_ms = 1000, .most_ms = 8000},
                  .invoker = invoker_,

@@ -36,15 +36,17 @@ class MappingsTest : public ::testing::Test {
     std::filesystem::remove_all(directory_);
   }
 
-  void open() {
+  void open(Clock* clock = nullptr) {
     DatabaseOptions options;
+    options.clock = clock;
     options.directory = directory_;
     options.durability = engine::Durability::kOs;
     database_ = Database::open(options);
     invoker_ = std::make_unique<FakeInvoker>();
     MappingsOptions mappings;
     mappings.backoff = {.first_ms = 1, .most_ms = 4};
-    mappings_ = std::make_unique<Mappings>(*database_, *invoker_, clock_, mappings);
+    mappings_ = std::make_unique<Mappings>(*database_, *invoker_,
+                                           clock != nullptr ? *clock : clock_, mappings);
     mappings_->start();
   }
   void close() {
@@ -105,6 +107,7 @@ class MappingsTest : public ::testing::Test {
   }
 
   SystemClock clock_;
+  ManualClock moved_{clock_.now_us()};
   const std::filesystem::path directory_;
   std::unique_ptr<Database> database_;
   std::unique_ptr<FakeInvoker> invoker_;
@@ -238,7 +241,9 @@ TEST_F(MappingsTest, InParallelTheOrderOfAKeyIsKept) {
   for (const std::string& event : invoker_->events()) {
     json::Document document;
     ASSERT_TRUE(document.parse(event));
-    for (const json::Element record : *json::array_member(document.root(), "Records")) {
+    const auto list = json::array_member(document.root(), "Records");
+    ASSERT_TRUE(list);
+    for (const json::Element record : *list) {
       const auto change = *json::member(record, "dynamodb");
       const auto id = *json::member(*json::member(change, "Keys"), "id");
       const auto n = *json::member(*json::member(change, "NewImage"), "n");
@@ -298,6 +303,50 @@ TEST_F(MappingsTest, TheRecordsOfADeletedTableStillArrive) {
     return succeeded();
   });
   EXPECT_TRUE(eventually([&] { return taken == 5; }));
+}
+
+TEST_F(MappingsTest, AMappingEndsWithItsStream) {
+  close();
+  open(&moved_);
+  const std::string arn = create_table("Items");
+  const std::string uuid = map(arn);
+  put("Items", "1", 1);
+  ASSERT_TRUE(eventually_seen(1));
+  must("DeleteTable", R"({"TableName":"Items"})");
+  EXPECT_EQ(text(call(Method::kGet, kPath + uuid).body, "State"), "Enabled");
+  moved_.advance_us(25LL * 3600 * 1'000'000);
+  EXPECT_TRUE(eventually(
+      [&] { return text(call(Method::kGet, kPath + uuid).body, "State") == "Disabled"; }));
+  EXPECT_TRUE(eventually([&] {
+    return text(call(Method::kGet, kPath + uuid).body, "LastProcessingResult") ==
+           "PROBLEM: Stream not found";
+  }));
+  EXPECT_EQ(call(Method::kDelete, kPath + uuid).status, 202);
+}
+
+TEST_F(MappingsTest, TheChildrenOfAShardComeAfterIt) {
+  close();
+  open(&moved_);
+  const std::string arn = create_table("Items");
+  map(arn);
+  for (int i = 0; i < 20; ++i) put("Items", "same", i);
+  moved_.advance_us(5LL * 3600 * 1'000'000);
+  // Shards close after four hours, when the background comes to it.
+  const auto shards = [&] {
+    const StreamInfo stream = run_blocking(describe_stream(*database_, arn));
+    return stream.shards.size();
+  };
+  ASSERT_TRUE(eventually([&] { return shards() == 8; }));
+  for (int i = 20; i < 40; ++i) put("Items", "same", i);
+  ASSERT_TRUE(eventually_seen(40));
+  EXPECT_EQ(invoker_->seen().size(), 40U);
+  std::string all;
+  for (const std::string& event : invoker_->events()) all += event;
+  size_t at = 0;
+  for (int i = 0; i < 40; ++i) {
+    at = all.find(R"("NewImage":{"id":{"S":"same"},"n":{"N":")" + std::to_string(i) + "\"}", at);
+    ASSERT_NE(at, std::string::npos) << i;
+  }
 }
 
 TEST_F(MappingsTest, WhatTheApiShows) {

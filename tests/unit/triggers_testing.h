@@ -41,7 +41,9 @@ inline std::vector<std::string> ids_of(const std::string& event) {
   json::Document document;
   if (!document.parse(event)) return {"not JSON"};
   std::vector<std::string> ids;
-  for (const json::Element record : *json::array_member(document.root(), "Records")) {
+  const auto list = json::array_member(document.root(), "Records");
+  if (!list) return {"no records"};
+  for (const json::Element record : *list) {
     const auto change = *json::member(record, "dynamodb");
     const auto key = *json::member(*json::member(change, "Keys"), "id");
     ids.emplace_back(json::string_member(key, "S").value_or("?"));
