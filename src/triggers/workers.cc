@@ -3,6 +3,9 @@
 #include <pthread.h>
 
 #include <chrono>
+#include <system_error>
+
+#include <spdlog/spdlog.h>
 
 namespace stator::triggers {
 
@@ -24,8 +27,13 @@ void Workers::post(std::function<void()> work) {
     wake_.notify_one();
     return;
   }
-  ++threads_;
-  std::thread([this] { run(); }).detach();
+  try {
+    std::thread([this] { run(); }).detach();
+    ++threads_;
+  } catch (const std::system_error& error) {
+    // The system has no thread for us: the work waits for one that is there, or for the next post.
+    spdlog::warn("cannot start a thread for a trigger: {}", error.what());
+  }
 }
 
 bool Workers::idle() const {
