@@ -8,12 +8,15 @@
 #include "catalog/scaling.h"
 #include "catalog/transfers.h"
 #include "common/log.h"
+#include "database/notes.h"
 #include "database/table_metrics.h"
 #include "engine/adversary.h"
 #include "expr/parse_cache.h"
 #include "json/writer.h"
 #include "ops/contributor_insights.h"
+#include "ops/kinesis_destinations.h"
 #include "ops/operation.h"
+#include "ops/stream_iterator.h"
 #include "ops/transaction.h"
 #include "store/store.h"
 #include "work/jobs.h"
@@ -205,6 +208,22 @@ class DatabaseOnEngine final : public Database {
 
   std::string insights() const override { return ops::insights_report(context_); }
 
+  Task<void> keep(std::vector<Note> notes) override { return notes_.keep(std::move(notes)); }
+  Task<std::vector<Note>> kept(std::string prefix) override {
+    return notes_.kept(std::move(prefix));
+  }
+  uint64_t version() const override { return engine_->committed_version(); }
+  std::vector<KinesisFeed> kinesis_feeds() const override {
+    std::vector<KinesisFeed> feeds;
+    for (ops::KinesisFeed& feed : ops::kinesis_feeds(context_)) {
+      feeds.push_back(
+          {std::move(feed.stream_arn), std::move(feed.kinesis_arn), std::move(feed.precision)});
+    }
+    return feeds;
+  }
+  std::string latest_sequence_number() const override {
+    return ops::latest_sequence_number(engine_->committed_version());
+  }
   std::vector<std::string> targets() const override {
     std::vector<std::string> targets;
     for (const ops::Operation& operation : ops::operations())
@@ -250,6 +269,7 @@ class DatabaseOnEngine final : public Database {
   const Clock& clock_;
   engine::Activity activity_;
   std::unique_ptr<engine::Engine> engine_;
+  Notes notes_{*engine_};
   catalog::Catalog catalog_;
   catalog::Scaling scaling_;
   catalog::Backups backups_;

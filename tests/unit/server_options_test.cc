@@ -52,6 +52,38 @@ TEST_F(OptionsTest, DefaultsAreSafeForALaptop) {
   EXPECT_FALSE(defaults.in_memory);
 }
 
+TEST_F(OptionsTest, TheFileSaysWhereFunctionsAre) {
+  write_file(R"([functions]
+orders = "http://127.0.0.1:9001"
+[destinations]
+"arn:aws:sqs:us-east-1:123456789012:failed" = "https://example.org/failed?x=1"
+[kinesis]
+endpoint = "http://127.0.0.1:4567"
+access-key = "a"
+secret-key = "s"
+)");
+  const Options parsed = options({"--config", file_});
+  EXPECT_EQ(parsed.addresses.functions.at("orders").port, 9001);
+  EXPECT_EQ(parsed.addresses.functions.at("orders").path, "/");
+  const auto& destination =
+      parsed.addresses.destinations.at("arn:aws:sqs:us-east-1:123456789012:failed");
+  EXPECT_TRUE(destination.is_https);
+  EXPECT_EQ(destination.path, "/failed");
+  EXPECT_EQ(parsed.kinesis.endpoint->port, 4567);
+  EXPECT_EQ(parsed.kinesis.credentials.secret_key, "s");
+}
+
+TEST_F(OptionsTest, AnAddressThatIsNoneIsAnError) {
+  write_file("[functions]\norders = \"127.0.0.1\"\n");
+  EXPECT_EQ(error({"--config", file_}),
+            "functions in " + file_ + ": orders must be an address such as http://127.0.0.1:9001");
+  write_file("functions = 1\n");
+  EXPECT_EQ(error({"--config", file_}),
+            "functions in " + file_ + " must be a table of names and addresses");
+  write_file("[kinesis]\nport = \"1\"\n");
+  EXPECT_EQ(error({"--config", file_}), "unknown key in kinesis in " + file_ + ": port");
+}
+
 TEST_F(OptionsTest, EveryOptionCanBeAFlag) {
   const Options parsed = options({"--host",
                                   "::1",
