@@ -264,9 +264,19 @@ class S3Upload final : public Upload {
       request.body += "</ETag></Part>";
     }
     request.body += "</CompleteMultipartUpload>";
-    const net::ClientResponse response = s3_.send(std::move(request), bucket_, key_);
-    finished_ = true;
-    return without_quotes(element_text(response.body, "ETag"));
+    try {
+      const net::ClientResponse response = s3_.send(std::move(request), bucket_, key_);
+      finished_ = true;
+      return without_quotes(element_text(response.body, "ETag"));
+    } catch (const ObjectError& error) {
+      // An end whose answer was lost, and that was asked for again: the object is there, the upload
+      // is not.
+      if (std::string_view(error.what()).find("NoSuchUpload") == std::string_view::npos) throw;
+      const auto found = s3_.list(bucket_, key_, {}, 1);
+      if (found.empty() || found[0].key != key_) throw;
+      finished_ = true;
+      return found[0].etag;
+    }
   }
 
  private:

@@ -2,12 +2,12 @@
 #include <spdlog/spdlog.h>
 
 #include <chrono>
-#include <map>
 
 #include "store/history.h"
 #include "transfer/export_file.h"
 #include "work/jobs.h"
 #include "work/transfer_failure.h"
+#include "work/turns.h"
 
 namespace stator::work {
 
@@ -198,26 +198,18 @@ class Exporting final : public Job {
   const char* name() const override { return "exporting a table"; }
 
   bool step() override {
-    bool more = false;
-    for (const auto& exported : site_.transfers.exports()) {
-      if (exported->status != TransferStatus::kInProgress) continue;
-      auto& running = running_[exported->id];
-      try {
-        if (running == nullptr) running = std::make_unique<Running>(site_, exported);
-        more = running->advance() || more;
-        if (running->is_over()) running_.erase(exported->id);
-      } catch (const std::exception& error) {
-        // From its last file on, another time; the other exports go on.
-        spdlog::warn("export {} failed and will be tried again: {}", exported->id, error.what());
-        running_.erase(exported->id);
-      }
+    std::vector<catalog::ExportPtr> under_way;
+    for (auto& exported : site_.transfers.exports()) {
+      if (exported->status == TransferStatus::kInProgress) under_way.push_back(std::move(exported));
     }
-    return more;
+    return turns_.take(under_way, [&](const catalog::ExportPtr& exported) {
+      return std::make_unique<Running>(site_, exported);
+    });
   }
 
  private:
   const TransferSite site_;
-  std::map<std::string, std::unique_ptr<Running>> running_;
+  Turns<Running> turns_{"export"};
 };
 
 }  // namespace

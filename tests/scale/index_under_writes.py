@@ -298,9 +298,10 @@ def main():
     arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     arguments.add_argument("--items", type=int, default=1_000_000)
     arguments.add_argument("--kills", type=int, default=5)
+    arguments.add_argument("--directory", help="where the server keeps its data (a temporary one)")
     arguments.add_argument("--server", nargs=argparse.REMAINDER, default=[], help="further arguments of the server")
     given = arguments.parse_args()
-    with tempfile.TemporaryDirectory() as directory:
+    with tempfile.TemporaryDirectory(dir=given.directory) as directory:
         run(os.path.join(directory, "data"), given.items, given.kills, lambda text: print(text, flush=True), given.server)
 
 

@@ -42,6 +42,7 @@ class FakeS3 final : public net::Handler {
   int failures = 0;
   int requests = 0;
   bool complete_fails_once = false;
+  bool complete_is_lost_once = false;
   size_t page = 2;
 
  private:
@@ -96,6 +97,10 @@ class FakeS3 final : public net::Handler {
       EXPECT_EQ(count, static_cast<int>(uploads[upload].size()));
       objects[path] = whole;
       uploads.erase(upload);
+      if (complete_is_lost_once) {
+        complete_is_lost_once = false;
+        return fail(response, 500, "InternalError");
+      }
       response.body = "<R><ETag>&quot;whole-" + std::to_string(count) + "&quot;</ETag></R>";
     } else if (request.method == net::Method::kPut) {
       objects[path] = request.body;
@@ -258,6 +263,13 @@ TEST_F(S3Test, AnErrorWithinASuccessIsTriedAgain) {
   fake_.complete_fails_once = true;
   const std::string whole(2'500, 'x');
   EXPECT_EQ(store_->put("bucket", "k", whole), "whole-3");
+  EXPECT_EQ(fake_.objects.at("/bucket/k"), whole);
+}
+
+TEST_F(S3Test, AnEndWhoseAnswerWasLostIsAnEnd) {
+  fake_.complete_is_lost_once = true;
+  const std::string whole(2'500, 'x');
+  EXPECT_EQ(store_->put("bucket", "k", whole), "2500");
   EXPECT_EQ(fake_.objects.at("/bucket/k"), whole);
 }
 
