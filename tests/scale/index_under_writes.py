@@ -281,6 +281,7 @@ def run(directory, items, kills, say=print, arguments=()):
     with Site(directory, *arguments) as site:
         create_table(site.client)
         say(f"{items} items loaded in {load(site.port.value, TABLE, items, loaded_item):.1f} s")
+        site.client = RawClient(site.port.value)  # The server does not keep one that is idle for long.
         writers = [Writer(number, items, site.port) for number in range(WRITERS)]
         create_index(site.client)
         before = sum(writer.writes for writer in writers)
