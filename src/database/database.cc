@@ -257,8 +257,10 @@ class DatabaseOnEngine final : public Database {
   }
 
   std::vector<std::unique_ptr<work::Job>> make_transfer_jobs(const DatabaseOptions& options) {
-    const work::TransferSite site{
-        {catalog_, store_, clock_, backups_}, transfers_, *objects_, import_logs(options)};
+    const work::TransferSite site{{catalog_, store_, clock_, backups_, activity_},
+                                  transfers_,
+                                  *objects_,
+                                  import_logs(options)};
     std::vector<std::unique_ptr<work::Job>> jobs;
     jobs.push_back(work::make_exporting(site));
     jobs.push_back(work::make_importing(site));
