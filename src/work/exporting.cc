@@ -41,7 +41,7 @@ class Running {
   bool advance() {
     try {
       if (!has_started_) {
-        site_.objects.put(export_->bucket, transfer::export_folder(*export_) + "_started", {});
+        put(transfer::export_folder(*export_) + "_started", {});
         has_started_ = true;
       }
       const SteadyTime end = std::chrono::steady_clock::now() + kTurn;
@@ -74,7 +74,11 @@ class Running {
     size_bytes_ = 0;
     file_ = std::make_unique<transfer::ExportFile>(
         site_.objects, export_->bucket,
-        transfer::data_file_key(*export_, transfer::random_file_name(ids_)));
+        transfer::data_file_key(*export_, transfer::random_file_name(ids_)), terms());
+  }
+
+  objects::Terms terms() const {
+    return {.kms_key = export_->sse_key, .kms = export_->sse_algorithm == "KMS"};
   }
 
   store::Past past() const {
@@ -149,7 +153,7 @@ class Running {
   }
 
   void put(const std::string& key, const std::string& bytes) {
-    site_.objects.put(export_->bucket, key, bytes);
+    site_.objects.put(export_->bucket, key, bytes, terms());
   }
 
   void fail(const std::string& code, const std::string& message) {

@@ -44,6 +44,7 @@ class FakeS3 final : public net::Handler {
   bool complete_fails_once = false;
   bool complete_is_lost_once = false;
   size_t page = 2;
+  std::string encryption;  // what the last upload asked for
 
  private:
   static void fail(net::Response& response, int status, const std::string& code) {
@@ -66,6 +67,10 @@ class FakeS3 final : public net::Handler {
     const std::string path = net::percent_decode(request.path);
     if (!path.starts_with("/bucket/")) return fail(response, 404, "NoSuchBucket");
     const std::string upload = parameter(request.query, "uploadId");
+    if (upload.empty()) {
+      encryption = std::string(request.header("x-amz-server-side-encryption")) + " " +
+                   std::string(request.header("x-amz-server-side-encryption-aws-kms-key-id"));
+    }
     if (request.query == "uploads=") {
       const std::string id = "id/" + std::to_string(uploads.size());
       uploads[id];
@@ -235,6 +240,16 @@ TEST_F(S3Test, OneWriteMayBeManyParts) {
   const std::string whole(5'000, 'x');
   EXPECT_EQ(store_->put("bucket", "k", whole), "whole-5");
   EXPECT_EQ(fake_.objects.at("/bucket/k"), whole);
+}
+
+TEST_F(S3Test, EncryptionIsAskedForOnce) {
+  const Terms terms{.kms_key = "alias/x", .kms = true};
+  store_->put("bucket", "small", "x", terms);
+  EXPECT_EQ(fake_.encryption, "aws:kms alias/x");
+  store_->put("bucket", "large", std::string(2'500, 'x'), terms);
+  EXPECT_EQ(fake_.encryption, "aws:kms alias/x");
+  store_->put("bucket", "plain", "x");
+  EXPECT_EQ(fake_.encryption, " ");
 }
 
 TEST_F(S3Test, AnUploadThatIsGivenUpIsAborted) {
