@@ -229,7 +229,7 @@ std::shared_ptr<const model::TableSchema> number_schema(const model::TableSchema
 
 Task<TablePtr> Catalog::create(Table asked) {
   const std::string name = asked.name();
-  const std::string id = state_->ids.uuid();
+  const std::string id = asked.id.empty() ? state_->ids.uuid() : asked.id;
   std::shared_ptr<Table> created;
   const Body body = [&](const engine::Held& held, engine::Batch& batch) {
     created = nullptr;
@@ -248,7 +248,7 @@ Task<TablePtr> Catalog::create(Table asked) {
     table->id = id;
     table->arn = table_arn(name);
     table->created_ms = now_ms;
-    table->active_at_ms = now_ms + options_.table_delay_ms;
+    if (asked.active_at_ms != kNotYet) table->active_at_ms = now_ms + options_.table_delay_ms;
     table->updating_until_ms = 0;
     table->deleted_at_ms.reset();
     if (table->billing == BillingMode::kPayPerRequest) table->on_demand_since_ms = now_ms;

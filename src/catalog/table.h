@@ -72,6 +72,9 @@ struct InsightsSettings {
   int64_t changed_ms = 0;       // ENABLING or DISABLING for a while from then on
 };
 
+// As Table::active_at_ms: CREATING until somebody says otherwise.
+inline constexpr int64_t kNotYet = INT64_MAX;
+
 struct Table {
   std::shared_ptr<const model::TableSchema> schema;
   // Numbers given to indexes so far. They begin with 1 (0 is the table itself) and are never given

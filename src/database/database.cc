@@ -4,6 +4,7 @@
 
 #include "catalog/catalog.h"
 #include "catalog/scaling.h"
+#include "catalog/transfers.h"
 #include "common/log.h"
 #include "database/table_metrics.h"
 #include "engine/adversary.h"
@@ -69,6 +70,19 @@ std::unique_ptr<engine::Engine> open_engine(const DatabaseOptions& options) {
   return engine::make_adversary(std::move(engine), adversary);
 }
 
+std::unique_ptr<objects::ObjectStore> open_objects(const DatabaseOptions& options,
+                                                   const Clock& clock) {
+  objects::Options asked = options.objects;
+  const bool in_memory = options.durability == engine::Durability::kMemory;
+  if (asked.root.empty() && !in_memory) asked.root = options.directory / "s3";
+  return objects::open(asked, clock);
+}
+
+std::filesystem::path import_logs(const DatabaseOptions& options) {
+  if (options.durability == engine::Durability::kMemory) return {};
+  return options.directory / "logs" / "aws-dynamodb" / "imports";
+}
+
 class DatabaseOnEngine final : public Database {
  public:
   explicit DatabaseOnEngine(const DatabaseOptions& options)
@@ -80,11 +94,15 @@ class DatabaseOnEngine final : public Database {
                   .table_delay_ms = options.table_delay_ms,
                   .ttl_change_interval_s = options.ttl_change_interval_s}),
         scaling_(*engine_),
+        transfers_(*engine_, clock_),
         store_(*engine_, catalog_, clock_),
         throttle_(options.throttle, clock_),
-        context_{catalog_, store_,         expressions_,    tokens_, throttle_,
-                 clock_,   options.region, options.account, scaling_},
+        context_{catalog_, store_,         expressions_,    tokens_,  throttle_,
+                 clock_,   options.region, options.account, scaling_, transfers_},
+        objects_(open_objects(options, clock_)),
+        transfer_background_(make_transfer_jobs(options)),
         background_(make_jobs(options)) {}
+  ~DatabaseOnEngine() override { objects_->stop(); }
 
   bool knows(std::string_view service, std::string_view operation) const override {
     return ops::find_operation(service, operation) != nullptr;
@@ -112,7 +130,10 @@ class DatabaseOnEngine final : public Database {
       parsed_us = metrics::steady_us();
       auto pending = found->handler(request);
       answer.body = co_await pending;
-      if (found->changes_tables) background_.wake();
+      if (found->changes_tables) {
+        background_.wake();
+        transfer_background_.wake();
+      }
     } catch (const ApiError& error) {
       const bool scaling = found != nullptr && found->service == ops::kScalingService;
       answer = scaling ? scaling_error_answer(error) : error_answer(error);
@@ -142,7 +163,7 @@ class DatabaseOnEngine final : public Database {
     Task<void> tables = write_table_metrics(text, catalog_, store_, throttle_);
     co_await tables;
     engine_->write_metrics(text);
-    background_.write_metrics(text);
+    work::write_metrics(text, {&background_, &transfer_background_});
   }
 
  private:
@@ -156,16 +177,27 @@ class DatabaseOnEngine final : public Database {
     return jobs;
   }
 
+  std::vector<std::unique_ptr<work::Job>> make_transfer_jobs(const DatabaseOptions& options) {
+    const work::TransferSite site{
+        {catalog_, store_, clock_}, transfers_, *objects_, import_logs(options)};
+    std::vector<std::unique_ptr<work::Job>> jobs;
+    jobs.push_back(work::make_importing(site));
+    return jobs;
+  }
+
   SystemClock system_clock_;
   const Clock& clock_;
   std::unique_ptr<engine::Engine> engine_;
   catalog::Catalog catalog_;
   catalog::Scaling scaling_;
+  catalog::Transfers transfers_;
   store::Store store_;
   expr::ParseCache expressions_;
   ops::TokensInProgress tokens_;
   capacity::Throttle throttle_;
   ops::Context context_;
+  std::unique_ptr<objects::ObjectStore> objects_;
+  work::Background transfer_background_;  // waits for buckets
   work::Background background_;
 };
 

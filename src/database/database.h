@@ -14,6 +14,7 @@
 #include "common/metrics.h"
 #include "common/task.h"
 #include "engine/rocksdb/rocksdb_engine.h"
+#include "objects/object_store.h"
 
 namespace stator {
 
@@ -31,6 +32,9 @@ struct DatabaseOptions {
   int64_t ttl_change_interval_s = 0;
   // Which limits on throughput are kept.
   capacity::ThrottleMode throttle = capacity::ThrottleMode::kProvisioned;
+  // Where exports go and imports come from: buckets of S3, or folders in a root (the default: "s3"
+  // in the directory; with Durability::kMemory a temporary one).
+  objects::Options objects;
   size_t block_cache_bytes = 256 * 1024 * 1024;
   Clock* clock = nullptr;  // the system's if null; outlives the database
   // Tests only: runs on the adversary (engine/adversary.h) with this seed. 0: no.

@@ -185,10 +185,10 @@ void read_stream(const Element& body, int64_t now_ms, catalog::Table& table) {
       .enabled = true, .view_type = std::string(*view_type), .label = stream_label(now_ms)};
 }
 
-// The table as asked for. Throws everything that is wrong with the request beyond its shape.
-catalog::Table read_table(const Request& request, std::string name) {
-  const Element& body = request.body;
-  const int64_t now_ms = request.context.clock.now_ms();
+}  // namespace
+
+catalog::Table read_new_table(const Context& context, const Element& body, std::string name) {
+  const int64_t now_ms = context.clock.now_ms();
   refuse_unsupported(body);
 
   catalog::Table table;
@@ -211,7 +211,7 @@ catalog::Table read_table(const Request& request, std::string name) {
   read_on_demand(body, table.billing, {}, table.capacity);
   read_warm(body, table.capacity);
   read_stream(body, now_ms, table);
-  table.encryption = read_encryption(request.context, body);
+  table.encryption = read_encryption(context, body);
   table.tags = read_tags(json::array_member(body, "Tags"));
   table.deletion_protection = json::bool_member(body, "DeletionProtectionEnabled").value_or(false);
   if (const auto policy = json::string_member(body, "ResourcePolicy")) {
@@ -226,8 +226,6 @@ catalog::Table read_table(const Request& request, std::string name) {
   return table;
 }
 
-}  // namespace
-
 Task<std::string> create_table(Request& request) {
   const Context& context = request.context;
   // The name is looked at alone, before everything else.
@@ -238,7 +236,7 @@ Task<std::string> create_table(Request& request) {
   check_shape(request, kCheckedHere);
 
   const std::string name = table_name_of(context, name_or_arn);
-  auto table = read_table(request, name);
+  auto table = read_new_table(context, request.body, name);
   const auto created = co_await context.catalog.create(std::move(table));
   if (!created) throw ApiError("ResourceInUseException", "Table already exists: " + name);
 

@@ -9,6 +9,7 @@
 #include "capacity/throttle.h"
 #include "catalog/catalog.h"
 #include "catalog/scaling.h"
+#include "catalog/transfers.h"
 #include "common/clock.h"
 #include "common/task.h"
 #include "expr/parse_cache.h"
@@ -35,6 +36,7 @@ struct Context {
   std::string region;
   std::string account;
   catalog::Scaling& scaling;
+  catalog::Transfers& transfers;
 };
 
 // One request. The handler's coroutine owns it for its whole life, so elements of `body` stay valid
@@ -100,6 +102,9 @@ Task<std::string> put_scaling_policy(Request& request);
 Task<std::string> delete_scaling_policy(Request& request);
 Task<std::string> describe_scaling_policies(Request& request);
 Task<std::string> describe_endpoints(Request& request);
+Task<std::string> import_table(Request& request);
+Task<std::string> describe_import(Request& request);
+Task<std::string> list_imports(Request& request);
 Task<std::string> put_item(Request& request);
 Task<std::string> get_item(Request& request);
 Task<std::string> update_item(Request& request);

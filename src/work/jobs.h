@@ -1,12 +1,15 @@
 // The jobs there are.
 #pragma once
 
+#include <filesystem>
 #include <memory>
 
 #include "capacity/consumption.h"
 #include "catalog/catalog.h"
 #include "catalog/scaling.h"
+#include "catalog/transfers.h"
 #include "common/clock.h"
+#include "objects/object_store.h"
 #include "store/store.h"
 #include "work/job.h"
 
@@ -31,5 +34,20 @@ std::unique_ptr<Job> make_expiry(Site site, int64_t delay_s);
 // has to be counted.
 std::unique_ptr<Job> make_scaling(Site site, catalog::Scaling& scaling,
                                   capacity::Consumption& consumption);
+
+// What exports and imports need besides.
+struct TransferSite {
+  Site site;
+  catalog::Transfers& transfers;
+  objects::ObjectStore& objects;
+  // Where the errors of imports are written: <folder>/<import id>/error. Empty: only to the
+  // process's log.
+  std::filesystem::path import_logs;
+};
+
+// They wait for buckets, so they have a thread of their own.
+//
+// Fills the tables of imports.
+std::unique_ptr<Job> make_importing(TransferSite site);
 
 }  // namespace stator::work
