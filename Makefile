@@ -1,6 +1,7 @@
 # make        builds the server: build/stator
 # make run    installs what is missing, builds, and serves on port 8000 (PORT=…; ARGS="--in-memory" for no files)
 # make test   installs what is missing, builds, and runs every test (SUITES="unit wire" for some of them)
+# make bench  measures the server beside nginx and its peers: see bench/README.md (BENCH="--only Query")
 #
 # make package  builds the server and a Debian package of it
 #
@@ -16,7 +17,9 @@ CONFIGURE = cmake -S . -B $(BUILD) -G Ninja -DCMAKE_BUILD_TYPE=Release
 SOURCES = $(shell git ls-files --cached --others --exclude-standard -- '*.cc' '*.h')
 
 .DEFAULT_GOAL := build
-.PHONY: build run test package format format-check tidy clean
+BENCH ?=
+
+.PHONY: build run test bench package format format-check tidy clean
 
 # The server alone, without what only tests need; a tree that is already configured keeps its settings.
 build:
@@ -32,6 +35,11 @@ test:
 	@$(CONFIGURE) -DSTATOR_TESTS=ON
 	@cmake --build $(BUILD)
 	@BUILD=$(BUILD) tools/run-tests $(SUITES)
+
+bench: build
+	@$(INSTALL) bench
+	@npm --prefix bench/peers install --no-audit --no-fund --no-package-lock || echo "bench: no peers from npm"
+	@bench/run.py $(BENCH)
 
 package: build
 	@BUILD=$(BUILD) tools/package

@@ -10,14 +10,16 @@ from botocore.exceptions import ClientError
 @pytest.fixture(autouse=True)
 def documents_reach_stator(endpoint, no_table_stays, monkeypatch):
     """Sends every client that names no endpoint to the server under test, so that a document's code runs as written.
-    One attempt for each request: a retry would hide an error that is not a client's fault."""
+    One attempt for each request, unless a client asks for more: a retry would hide an error that is not its fault."""
     create_client = botocore.session.Session.create_client
 
     def create(self, service_name, *args, **kwargs):
         if kwargs.get("endpoint_url") is None:
             kwargs["endpoint_url"] = endpoint
-        once = Config(retries={"total_max_attempts": 1})
-        kwargs["config"] = kwargs["config"].merge(once) if kwargs.get("config") else once
+        config = kwargs.get("config") or Config()
+        if config.retries is None:
+            config = config.merge(Config(retries={"total_max_attempts": 1}))
+        kwargs["config"] = config
         return create_client(self, service_name, *args, **kwargs)
 
     monkeypatch.setattr(botocore.session.Session, "create_client", create)

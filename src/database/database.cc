@@ -5,7 +5,6 @@
 #include "catalog/catalog.h"
 #include "catalog/scaling.h"
 #include "catalog/transfers.h"
-#include "common/log.h"
 #include "database/table_metrics.h"
 #include "engine/adversary.h"
 #include "expr/parse_cache.h"
@@ -60,6 +59,7 @@ Answer error_answer(const ApiError& error) {
 
 std::unique_ptr<engine::Engine> open_engine(const DatabaseOptions& options) {
   engine::RocksdbOptions rocksdb;
+  rocksdb.clock = options.clock;
   rocksdb.directory = options.directory;
   rocksdb.durability = options.durability;
   rocksdb.block_cache_bytes = options.block_cache_bytes;
@@ -92,6 +92,7 @@ class DatabaseOnEngine final : public Database {
                  {.region = options.region,
                   .account = options.account,
                   .table_delay_ms = options.table_delay_ms,
+                  .stream_shards = options.stream_shards,
                   .ttl_change_interval_s = options.ttl_change_interval_s}),
         scaling_(*engine_),
         transfers_(*engine_, clock_),
@@ -111,7 +112,6 @@ class DatabaseOnEngine final : public Database {
   Task<Answer> execute(std::string_view service, std::string_view operation, std::string body,
                        Caller caller) override {
     const ops::Operation* found = ops::find_operation(service, operation);
-    const std::string request_id = caller.request_id;
     Answer answer;
     uint64_t parsed_us = 0;
     try {
@@ -139,10 +139,9 @@ class DatabaseOnEngine final : public Database {
       answer = scaling ? scaling_error_answer(error) : error_answer(error);
       answer.error = error.type();
     } catch (const std::exception& error) {
-      log_event(spdlog::level::err, "a request failed",
-                {{"request_id", request_id}, {"operation", operation}, {"error", error.what()}});
       answer = error_answer(ApiError("InternalServerError", "Internal server error"));
       answer.error = "InternalServerError";
+      answer.detail = error.what();
     }
     answer.parsed_us = parsed_us;
     co_return answer;
@@ -173,6 +172,7 @@ class DatabaseOnEngine final : public Database {
     jobs.push_back(work::make_cleaning(site));
     jobs.push_back(work::make_backfill(site));
     jobs.push_back(work::make_expiry(site, options.ttl_delay_s));
+    jobs.push_back(work::make_streams(site));
     jobs.push_back(work::make_scaling(site, scaling_, throttle_.consumption()));
     return jobs;
   }

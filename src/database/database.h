@@ -26,6 +26,8 @@ struct DatabaseOptions {
   // How long CREATING, UPDATING and DELETING last. 0: the state is in the operation's answer, and
   // over by the next request, so that a waiter which polls every twenty seconds never has to.
   int64_t table_delay_ms = 0;
+  // How many shards a stream has.
+  int64_t stream_shards = 4;
   // How long after its time an expired item is deleted.
   int64_t ttl_delay_s = 0;
   // Least time between two changes of a table's time to live.
@@ -52,6 +54,8 @@ struct Answer {
   std::string body;  // JSON
   // The name of the error without its namespace; empty for a success.
   std::string error;
+  // What happened, of an InternalServerError: for the log, not for the client.
+  std::string detail;
   // When the request was read and its types were right (metrics::steady_us); 0 if they were not.
   uint64_t parsed_us = 0;
 };

@@ -244,16 +244,16 @@ rocksdb::Options make_options(const RocksdbOptions& options) {
   return result;
 }
 
-uint64_t decode_big_endian(std::string_view bytes) {
-  uint64_t value = 0;
-  for (const char c : bytes) value = value << 8 | static_cast<unsigned char>(c);
-  return value;
-}
-
 }  // namespace
 
 void throw_status(std::string_view doing, const rocksdb::Status& status) {
   throw EngineError(std::string(doing) + ": " + status.ToString());
+}
+
+uint64_t decode_big_endian(std::string_view bytes) {
+  uint64_t value = 0;
+  for (const char c : bytes) value = value << 8 | static_cast<unsigned char>(c);
+  return value;
 }
 
 void append_big_endian(std::string& to, uint64_t value, size_t bytes) {
@@ -261,7 +261,9 @@ void append_big_endian(std::string& to, uint64_t value, size_t bytes) {
 }
 
 Store::Store(const RocksdbOptions& options)
-    : durability_(options.durability), has_files_(std::make_shared<std::atomic<bool>>(false)) {
+    : clock_(options.clock != nullptr ? *options.clock : system_clock_),
+      durability_(options.durability),
+      has_files_(std::make_shared<std::atomic<bool>>(false)) {
   try {
     open(options);
   } catch (...) {

@@ -22,6 +22,10 @@ inline constexpr std::string_view kReservedPrefix = "\xff";
 // No commit has a version above this, 8 bytes big-endian.
 inline constexpr std::string_view kVersionCeilingKey = "\xffversion";
 
+// The first version of each second in which anything was committed: the second, 8 bytes big-endian,
+// follows the prefix.
+inline constexpr std::string_view kTimePrefix = "\xfftime";
+
 // Thread-safe.
 class Store {
  public:
@@ -32,6 +36,7 @@ class Store {
   Store& operator=(const Store&) = delete;
 
   rocksdb::DB& db() { return *db_; }
+  const Clock& clock() const { return clock_; }
   Durability durability() const { return durability_; }
   // At least the version of the newest commit at the time of opening; new ones are higher.
   uint64_t opened_version() const { return opened_version_; }
@@ -58,6 +63,8 @@ class Store {
   Found look_up(bool cached, const rocksdb::Snapshot* snapshot, std::string_view key,
                 std::string& value);
 
+  const SystemClock system_clock_;
+  const Clock& clock_;
   const Durability durability_;
   std::atomic<bool> failed_{false};
   int lock_file_ = -1;
@@ -72,6 +79,7 @@ class Store {
 // What went wrong with `doing`, as an EngineError.
 [[noreturn]] void throw_status(std::string_view doing, const rocksdb::Status& status);
 
+uint64_t decode_big_endian(std::string_view bytes);
 void append_big_endian(std::string& to, uint64_t value, size_t bytes);
 
 }  // namespace stator::engine
