@@ -80,6 +80,17 @@ struct Catalog::State {
   std::unordered_map<std::string, Entry, NameHash, std::equal_to<>> by_name;
   std::map<std::string, TablePtr, std::less<>> sorted;
   std::map<model::TableNumber, Garbage> garbage;
+  std::map<model::TableNumber, int> holds;
+
+  // With the mutex held.
+  bool is_held(model::TableNumber number) const {
+    if (holds.contains(number)) return true;
+    return std::any_of(sorted.begin(), sorted.end(), [&](const auto& entry) {
+      const auto& restore = entry.second->restore;
+      return restore && restore->frozen.empty() && restore->table == number;
+    });
+  }
+
   struct StreamEntry {
     StreamPtr stream;
     uint64_t version = 0;
@@ -538,7 +549,8 @@ Task<TablePtr> Catalog::update(std::string name, std::function<void(Table&)> cha
   throw engine::EngineError("the table was replaced by others again and again");
 }
 
-Task<TablePtr> Catalog::remove(std::string name, std::function<void(const Table&)> check) {
+Task<TablePtr> Catalog::remove(std::string name, std::function<void(const Table&)> check,
+                               Addition also) {
   for (int tries = 1; tries <= kMaxTries; ++tries) {
     const TablePtr known = find(name);
     if (!known) co_return nullptr;
@@ -572,6 +584,7 @@ Task<TablePtr> Catalog::remove(std::string name, std::function<void(const Table&
       batch.put(garbage_key(number), std::move(garbage));
       batch.put(name_key(name), encode_table(*table));
       batch.erase(schema_guard_key(number));
+      if (also) also(*table, batch);
       removed = std::move(table);
     };
     std::vector<std::string> keys{name_key(name), schema_guard_key(number)};
@@ -613,12 +626,54 @@ Task<TablePtr> Catalog::reload(std::string name) {
   }
 }
 
+Catalog::Hold::Hold(Catalog& catalog, model::TableNumber table)
+    : catalog_(&catalog), table_(table) {
+  const std::unique_lock lock(catalog_->state_->mutex);
+  ++catalog_->state_->holds[table_];
+}
+
+Catalog::Hold::Hold(Hold&& other) noexcept
+    : catalog_(std::exchange(other.catalog_, nullptr)), table_(other.table_) {}
+
+Catalog::Hold& Catalog::Hold::operator=(Hold&& other) noexcept {
+  std::swap(catalog_, other.catalog_);
+  std::swap(table_, other.table_);
+  return *this;
+}
+
+Catalog::Hold::~Hold() {
+  if (catalog_ == nullptr) return;
+  const std::unique_lock lock(catalog_->state_->mutex);
+  auto& holds = catalog_->state_->holds;
+  const auto found = holds.find(table_);
+  if (--found->second == 0) holds.erase(found);
+}
+
+bool Catalog::is_held(model::TableNumber table) const {
+  const std::shared_lock lock(state_->mutex);
+  return state_->is_held(table);
+}
+
+Task<Catalog::HeldTable> Catalog::hold(std::string name) {
+  for (;;) {
+    const TablePtr known = find(name);
+    if (!known) co_return HeldTable{};
+    Hold hold(*this, known->schema->number);
+    const std::function<void(Table&)> nothing = [](Table&) {};
+    auto looking = update(name, nothing);
+    const TablePtr table = co_await looking;
+    if (!table) co_return HeldTable{};
+    if (table->schema->number != known->schema->number) continue;
+    co_return HeldTable{table, std::move(hold)};
+  }
+}
+
 std::vector<model::TableNumber> Catalog::garbage() const {
   std::vector<model::TableNumber> numbers;
   const int64_t now_ms = clock_.now_ms();
   const std::shared_lock lock(state_->mutex);
   for (const auto& [number, garbage] : state_->garbage) {
-    if (garbage.gone_at_ms <= now_ms) numbers.push_back(number);
+    if (garbage.gone_at_ms <= now_ms && !state_->is_held(number)) numbers.push_back(number);
   }
   return numbers;
 }

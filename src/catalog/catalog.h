@@ -57,11 +57,37 @@ class Catalog {
   Task<TablePtr> update(std::string name, std::function<void(Table&)> change);
   // Marks the table as deleting and gives it back; after the delay it is gone. No writer of items
   // commits after this. `check` may throw to refuse. Null if there is no such table. Its data is
-  // erased in the background: see garbage.
-  Task<TablePtr> remove(std::string name, std::function<void(const Table&)> check);
+  // erased in the background: see garbage. `also` adds to the same commit.
+  using Addition = std::function<void(const Table&, engine::Batch&)>;
+  Task<TablePtr> remove(std::string name, std::function<void(const Table&)> check,
+                        Addition also = nullptr);
 
-  // Numbers of tables that are gone but whose data is still there, and which no request can write
-  // to any more. The caller erases the data and then says so.
+  // While a Hold of a table lives, its data and history stay although the table is deleted or keeps
+  // no history any more: somebody reads its past. A table that is being restored holds its source
+  // by itself. Work that goes on after a restart holds again before background work begins.
+  class Hold {
+   public:
+    Hold() = default;
+    Hold(Catalog& catalog, model::TableNumber table);
+    Hold(Hold&& other) noexcept;
+    Hold& operator=(Hold&& other) noexcept;
+    ~Hold();
+
+   private:
+    Catalog* catalog_ = nullptr;
+    model::TableNumber table_ = 0;
+  };
+  bool is_held(model::TableNumber table) const;
+  struct HeldTable {
+    TablePtr table;  // null if there is none
+    Hold hold;
+  };
+  // Holds a table and looks at it after every change that was begun before: history that it keeps
+  // then, it keeps until it is let go.
+  Task<HeldTable> hold(std::string name);
+
+  // Numbers of tables that are gone but whose data is still there, which no request can write to
+  // any more and nobody holds. The caller erases the data and then says so.
   std::vector<model::TableNumber> garbage() const;
   Task<void> garbage_erased(model::TableNumber table);
 

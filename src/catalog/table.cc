@@ -57,7 +57,7 @@ bool may_lower(const Capacity& capacity, int64_t now_ms) {
 
 TableState Table::state(int64_t now_ms) const {
   if (deleted_at_ms) return now_ms < *deleted_at_ms ? TableState::kDeleting : TableState::kGone;
-  if (now_ms < active_at_ms) return TableState::kCreating;
+  if (restore || now_ms < active_at_ms) return TableState::kCreating;
   return now_ms < updating_until_ms ? TableState::kUpdating : TableState::kActive;
 }
 

@@ -76,6 +76,32 @@ struct InsightsSettings {
 // As Table::active_at_ms: CREATING until somebody says otherwise.
 inline constexpr int64_t kNotYet = INT64_MAX;
 
+// Point-in-time recovery.
+struct RecoverySettings {
+  static constexpr int64_t kMaxPeriodDays = 35;
+  std::optional<int64_t> since_ms;  // when it was enabled; nothing if it is not
+  int64_t period_days = kMaxPeriodDays;
+  uint32_t last_era = 0;  // of the history that was kept; see model::TableSchema
+  // History of the current era before this day (since 1970, UTC) is not read any more, and before
+  // the other day it is erased.
+  uint32_t first_day = 0;
+  uint32_t erased_day = 0;
+  std::vector<uint32_t> dead_eras;  // still to be erased
+};
+
+// Where the items of a table that is being restored come from.
+struct RestoreSource {
+  std::string table_arn;
+  std::string backup_arn;  // empty if it is restored to a point in time
+  int64_t time_ms = 0;     // the point in time, or when the backup was made
+  model::TableNumber table = 0;
+  std::string frozen;  // the engine's frozen copy which has them; empty: the store itself
+  // See store::Past.
+  uint32_t era = 0;
+  uint32_t first_day = 0;
+  uint64_t cut = 0;
+};
+
 struct Table {
   std::shared_ptr<const model::TableSchema> schema;
   // Numbers given to indexes so far. They begin with 1 (0 is the table itself) and are never given
@@ -110,6 +136,9 @@ struct Table {
       0;  // of the policy, or of its deletion; 0 if there never was one
   std::map<model::IndexNumber, InsightsSettings>
       insights;  // of the table (0) and of global indexes; none: never asked
+
+  RecoverySettings recovery;
+  std::optional<RestoreSource> restore;  // CREATING as long as it is there: items are still missing
 
   int64_t active_at_ms = 0;              // CREATING before
   int64_t updating_until_ms = 0;         // UPDATING before

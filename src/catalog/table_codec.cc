@@ -90,6 +90,34 @@ void write_insights(json::Object& object, const Table& table) {
   list.close();
 }
 
+void write_recovery(json::Object& object, const RecoverySettings& recovery) {
+  if (recovery.last_era == 0) return;
+  json::Object one(object.key("recovery"));
+  write_optional(one, "since_ms", recovery.since_ms);
+  one.integer("period_days", recovery.period_days);
+  one.integer("last_era", recovery.last_era);
+  one.integer("first_day", recovery.first_day);
+  one.integer("erased_day", recovery.erased_day);
+  json::Array dead(one.key("dead_eras"));
+  for (const uint32_t era : recovery.dead_eras) json::append_int(dead.element(), era);
+  dead.close();
+  one.close();
+}
+
+void write_restore(json::Object& object, const std::optional<RestoreSource>& restore) {
+  if (!restore) return;
+  json::Object one(object.key("restore"));
+  one.string("table_arn", restore->table_arn);
+  one.string("backup_arn", restore->backup_arn);
+  one.integer("time_ms", restore->time_ms);
+  one.integer("table", static_cast<int64_t>(restore->table));
+  one.string("frozen", restore->frozen);
+  one.integer("era", restore->era);
+  one.integer("first_day", restore->first_day);
+  one.integer("cut", static_cast<int64_t>(restore->cut));
+  one.close();
+}
+
 void write_captures(json::Object& object, const model::TableSchema& schema) {
   if (schema.captures.empty()) return;
   json::Array list(object.key("captures"));
@@ -205,6 +233,33 @@ model::Index read_index(const Element& element, const model::KeySchema& table_ke
   return index;
 }
 
+RecoverySettings read_recovery(const Element& root) {
+  RecoverySettings recovery;
+  const auto element = json::member(root, "recovery");
+  if (!element) return recovery;
+  recovery.since_ms = json::int_member(*element, "since_ms");
+  recovery.period_days = need_int(*element, "period_days");
+  recovery.last_era = static_cast<uint32_t>(need_int(*element, "last_era"));
+  recovery.first_day = static_cast<uint32_t>(need_int(*element, "first_day"));
+  recovery.erased_day = static_cast<uint32_t>(need_int(*element, "erased_day"));
+  for (const Element era : need_array(*element, "dead_eras"))
+    recovery.dead_eras.push_back(static_cast<uint32_t>(json::to_int(era).value_or(0)));
+  return recovery;
+}
+
+std::optional<RestoreSource> read_restore(const Element& root) {
+  const auto element = json::member(root, "restore");
+  if (!element) return std::nullopt;
+  return RestoreSource{.table_arn = need_string(*element, "table_arn"),
+                       .backup_arn = need_string(*element, "backup_arn"),
+                       .time_ms = need_int(*element, "time_ms"),
+                       .table = static_cast<model::TableNumber>(need_int(*element, "table")),
+                       .frozen = need_string(*element, "frozen"),
+                       .era = static_cast<uint32_t>(need_int(*element, "era")),
+                       .first_day = static_cast<uint32_t>(need_int(*element, "first_day")),
+                       .cut = static_cast<uint64_t>(need_int(*element, "cut"))};
+}
+
 model::Capture read_capture(const Element& element) {
   model::Capture capture;
   capture.stream = static_cast<model::StreamNumber>(need_int(element, "stream"));
@@ -304,6 +359,9 @@ std::string encode_table(const Table& table) {
   if (table.resource_policy_revision_ms != 0)
     object.integer("resource_policy_revision_ms", table.resource_policy_revision_ms);
   write_insights(object, table);
+  if (table.schema->history_era != 0) object.integer("history_era", table.schema->history_era);
+  write_recovery(object, table.recovery);
+  write_restore(object, table.restore);
   object.integer("active_at_ms", table.active_at_ms);
   object.integer("updating_until_ms", table.updating_until_ms);
   write_optional(object, "deleted_at_ms", table.deleted_at_ms);
@@ -324,6 +382,7 @@ Table decode_table(std::string_view record) {
   schema->key = read_key(need(root, "key"));
 
   schema->ttl_attribute = string_or_empty(root, "ttl_attribute");
+  schema->history_era = static_cast<uint32_t>(json::int_member(root, "history_era").value_or(0));
 
   if (json::member(root, "captures")) {
     for (const Element capture : need_array(root, "captures"))
@@ -390,6 +449,8 @@ Table decode_table(std::string_view record) {
           .changed_ms = need_int(one, "changed_ms")};
     }
   }
+  table.recovery = read_recovery(root);
+  table.restore = read_restore(root);
   table.active_at_ms = need_int(root, "active_at_ms");
   table.updating_until_ms = need_int(root, "updating_until_ms");
   table.deleted_at_ms = json::int_member(root, "deleted_at_ms");

@@ -63,6 +63,7 @@ struct Transfers::State {
   std::map<std::string, ImportPtr, std::less<>> imports;
   std::map<std::string, ExportProgress> export_progress;
   std::map<std::string, ImportProgress> import_progress;
+  std::map<std::string, Catalog::Hold> holds;  // by export
   // Held from the look for a token until its transfer is kept: two requests with one token make
   // one.
   std::mutex adding;
@@ -70,8 +71,8 @@ struct Transfers::State {
   RandomIds ids;
 };
 
-Transfers::Transfers(engine::Engine& engine, const Clock& clock)
-    : engine_(engine), clock_(clock), state_(std::make_unique<State>()) {
+Transfers::Transfers(engine::Engine& engine, Catalog& catalog, const Clock& clock)
+    : engine_(engine), catalog_(catalog), clock_(clock), state_(std::make_unique<State>()) {
   load();
 }
 
@@ -97,7 +98,11 @@ void Transfers::load() {
     }
   };
   each(kExports, [&](std::string id, std::string_view value) {
-    state_->exports.emplace(std::move(id), std::make_shared<const Export>(decode_export(value)));
+    auto exported = std::make_shared<const Export>(decode_export(value));
+    if (exported->status == TransferStatus::kInProgress) {
+      state_->holds.emplace(id, Catalog::Hold(catalog_, exported->table));
+    }
+    state_->exports.emplace(std::move(id), std::move(exported));
   });
   each(kImports, [&](std::string id, std::string_view value) {
     state_->imports.emplace(std::move(id), std::make_shared<const Import>(decode_import(value)));
@@ -124,6 +129,56 @@ Task<void> Transfers::commit(std::vector<std::string> keys, Body body) {
     if (outcome.kind == engine::Outcome::Kind::kTimedOut) break;
   }
   throw engine::EngineError("an export or import was held by others for too long");
+}
+
+namespace {
+
+// A token that is being added may not be added by another request at the same time; which of the
+// two comes first does not matter, so the other one is told to try again.
+class TokenGuard {
+ public:
+  TokenGuard(std::mutex& mutex, std::set<std::string>& tokens, std::string token)
+      : mutex_(mutex), tokens_(tokens), token_(std::move(token)) {
+    const std::lock_guard lock(mutex_);
+    if (!tokens_.insert(token_).second) {
+      throw ApiError("LimitExceededException", "A request with this token is under way");
+    }
+  }
+  ~TokenGuard() {
+    const std::lock_guard lock(mutex_);
+    tokens_.erase(token_);
+  }
+  TokenGuard(const TokenGuard&) = delete;
+  TokenGuard& operator=(const TokenGuard&) = delete;
+
+ private:
+  std::mutex& mutex_;
+  std::set<std::string>& tokens_;
+  std::string token_;
+};
+
+template <typename Map>
+size_t count_under_way(const Map& map) {
+  return static_cast<size_t>(std::count_if(map.begin(), map.end(), [](const auto& entry) {
+    return entry.second->status == TransferStatus::kInProgress;
+  }));
+}
+
+template <typename Map>
+auto find_token(const Map& map, const std::string& token, int64_t now_ms) {
+  constexpr int64_t kTokenLifetime_ms = 8LL * 60 * 60 * 1000;  // after the end
+  for (const auto& [id, transfer] : map) {
+    if (transfer->client_token != token) continue;
+    if (!transfer->end_ms || now_ms < *transfer->end_ms + kTokenLifetime_ms) return transfer;
+  }
+  return typename Map::mapped_type();
+}
+
+}  // namespace
+
+ExportPtr Transfers::find_export_of(const std::string& token) const {
+  const std::shared_lock lock(state_->mutex);
+  return find_token(state_->exports, token, clock_.now_ms());
 }
 
 ExportPtr Transfers::find_export(std::string_view id) const {
@@ -172,52 +227,7 @@ ExportProgress Transfers::progress(const Export& exported) const {
   return at != state_->export_progress.end() ? at->second : ExportProgress{};
 }
 
-namespace {
-
-// A token that is being added may not be added by another request at the same time; which of the
-// two comes first does not matter, so the other one is told to try again.
-class TokenGuard {
- public:
-  TokenGuard(std::mutex& mutex, std::set<std::string>& tokens, std::string token)
-      : mutex_(mutex), tokens_(tokens), token_(std::move(token)) {
-    const std::lock_guard lock(mutex_);
-    if (!tokens_.insert(token_).second) {
-      throw ApiError("LimitExceededException", "A request with this token is under way");
-    }
-  }
-  ~TokenGuard() {
-    const std::lock_guard lock(mutex_);
-    tokens_.erase(token_);
-  }
-  TokenGuard(const TokenGuard&) = delete;
-  TokenGuard& operator=(const TokenGuard&) = delete;
-
- private:
-  std::mutex& mutex_;
-  std::set<std::string>& tokens_;
-  std::string token_;
-};
-
-template <typename Map>
-size_t count_under_way(const Map& map) {
-  return static_cast<size_t>(std::count_if(map.begin(), map.end(), [](const auto& entry) {
-    return entry.second->status == TransferStatus::kInProgress;
-  }));
-}
-
-template <typename Map>
-auto find_token(const Map& map, const std::string& token, int64_t now_ms) {
-  constexpr int64_t kTokenLifetime_ms = 8LL * 60 * 60 * 1000;  // after the end
-  for (const auto& [id, transfer] : map) {
-    if (transfer->client_token != token) continue;
-    if (!transfer->end_ms || now_ms < *transfer->end_ms + kTokenLifetime_ms) return transfer;
-  }
-  return typename Map::mapped_type();
-}
-
-}  // namespace
-
-Task<Transfers::Added> Transfers::add(Export exported) {
+Task<Transfers::Added> Transfers::add(Export exported, Catalog::Hold hold) {
   const TokenGuard guard(state_->adding, state_->tokens_being_added, "e" + exported.client_token);
   const int64_t now_ms = clock_.now_ms();
   {
@@ -243,6 +253,7 @@ Task<Transfers::Added> Transfers::add(Export exported) {
   auto kept = std::make_shared<const Export>(std::move(exported));
   const std::unique_lock lock(state_->mutex);
   state_->exports[kept->id] = kept;
+  state_->holds[kept->id] = std::move(hold);
   Added added;
   added.exported = kept;
   added.is_new = true;
@@ -296,9 +307,15 @@ Task<void> Transfers::update(Export exported) {
   auto pending = commit(std::move(keys), body);
   co_await pending;
   auto kept = std::make_shared<const Export>(std::move(exported));
+  Catalog::Hold over;  // let go without the lock
   const std::unique_lock lock(state_->mutex);
   state_->exports[kept->id] = kept;
-  if (is_over) state_->export_progress.erase(kept->id);
+  if (!is_over) co_return;
+  state_->export_progress.erase(kept->id);
+  const auto hold = state_->holds.find(kept->id);
+  if (hold == state_->holds.end()) co_return;
+  over = std::move(hold->second);
+  state_->holds.erase(hold);
 }
 
 Task<void> Transfers::update(Import imported) {

@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "catalog/catalog.h"
 #include "common/clock.h"
 #include "common/ids.h"
 #include "common/task.h"
@@ -110,10 +111,13 @@ class Transfers {
   static constexpr size_t kMaxExportsUnderWay = 300;
   static constexpr size_t kMaxImportsUnderWay = 50;
 
-  // Reads everything from the engine. Throws engine::EngineError or CorruptRecord.
-  Transfers(engine::Engine& engine, const Clock& clock);
+  // Reads everything from the engine, and holds the tables of exports that are under way. Throws
+  // engine::EngineError or CorruptRecord.
+  Transfers(engine::Engine& engine, Catalog& catalog, const Clock& clock);
   ~Transfers();
 
+  // Null if there is none, or its token is no longer known.
+  ExportPtr find_export_of(const std::string& token) const;
   // Null if there is none.
   ExportPtr find_export(std::string_view id) const;
   ImportPtr find_import(std::string_view id) const;
@@ -131,7 +135,7 @@ class Transfers {
     ImportPtr imported;
     bool is_new = false;
   };
-  Task<Added> add(Export exported);
+  Task<Added> add(Export exported, Catalog::Hold hold);
   Task<Added> add(Import imported);
 
   // Replaces it; its progress is forgotten once it has ended.
@@ -159,6 +163,7 @@ class Transfers {
   void load();
 
   engine::Engine& engine_;
+  Catalog& catalog_;
   const Clock& clock_;
   std::unique_ptr<State> state_;
 };

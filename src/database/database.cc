@@ -1,7 +1,9 @@
 #include "database/database.h"
 
+#include <algorithm>
 #include <set>
 
+#include "catalog/backups.h"
 #include "catalog/catalog.h"
 #include "catalog/scaling.h"
 #include "catalog/transfers.h"
@@ -70,6 +72,37 @@ std::unique_ptr<engine::Engine> open_engine(const DatabaseOptions& options) {
   return engine::make_adversary(std::move(engine), adversary);
 }
 
+// Exports and imports by what became of them, and how far those under way have come.
+void write_transfer_metrics(metrics::Text& text, const catalog::Transfers& transfers) {
+  using catalog::TransferStatus;
+  const auto exports = transfers.exports();
+  const auto imports = transfers.imports();
+  const auto count = [](const auto& list, TransferStatus status) {
+    return std::count_if(list.begin(), list.end(),
+                         [&](const auto& one) { return one->status == status; });
+  };
+  text.family("stator_transfers", "gauge", "Exports and imports that are remembered, by status.");
+  for (const auto status :
+       {TransferStatus::kInProgress, TransferStatus::kCompleted, TransferStatus::kFailed}) {
+    const std::string name(catalog::status_name(status));
+    text.sample({{"kind", "export"}, {"status", name}},
+                static_cast<uint64_t>(count(exports, status)));
+    text.sample({{"kind", "import"}, {"status", name}},
+                static_cast<uint64_t>(count(imports, status)));
+  }
+  text.family("stator_transfer_items", "gauge", "Items that a transfer under way has come to.");
+  for (const auto& one : exports) {
+    if (one->status != TransferStatus::kInProgress) continue;
+    text.sample({{"kind", "export"}, {"id", one->id}},
+                static_cast<uint64_t>(transfers.progress(*one).item_count));
+  }
+  for (const auto& one : imports) {
+    if (one->status != TransferStatus::kInProgress) continue;
+    text.sample({{"kind", "import"}, {"id", one->id}},
+                static_cast<uint64_t>(transfers.progress(*one).processed_items));
+  }
+}
+
 std::unique_ptr<objects::ObjectStore> open_objects(const DatabaseOptions& options,
                                                    const Clock& clock) {
   objects::Options asked = options.objects;
@@ -95,11 +128,12 @@ class DatabaseOnEngine final : public Database {
                   .stream_shards = options.stream_shards,
                   .ttl_change_interval_s = options.ttl_change_interval_s}),
         scaling_(*engine_),
-        transfers_(*engine_, clock_),
+        backups_(*engine_),
+        transfers_(*engine_, catalog_, clock_),
         store_(*engine_, catalog_, clock_),
         throttle_(options.throttle, clock_),
-        context_{catalog_, store_,         expressions_,    tokens_,  throttle_,
-                 clock_,   options.region, options.account, scaling_, transfers_},
+        context_{catalog_,       store_,          expressions_, tokens_,  throttle_, clock_,
+                 options.region, options.account, scaling_,     backups_, transfers_},
         objects_(open_objects(options, clock_)),
         transfer_background_(make_transfer_jobs(options)),
         background_(make_jobs(options)) {}
@@ -163,15 +197,18 @@ class DatabaseOnEngine final : public Database {
     co_await tables;
     engine_->write_metrics(text);
     work::write_metrics(text, {&background_, &transfer_background_});
+    write_transfer_metrics(text, transfers_);
   }
 
  private:
   std::vector<std::unique_ptr<work::Job>> make_jobs(const DatabaseOptions& options) {
-    const work::Site site{catalog_, store_, clock_};
+    const work::Site site{catalog_, store_, clock_, backups_};
     std::vector<std::unique_ptr<work::Job>> jobs;
     jobs.push_back(work::make_cleaning(site));
     jobs.push_back(work::make_backfill(site));
     jobs.push_back(work::make_expiry(site, options.ttl_delay_s));
+    jobs.push_back(work::make_history_keeping(site));
+    jobs.push_back(work::make_restoring(site));
     jobs.push_back(work::make_streams(site));
     jobs.push_back(work::make_scaling(site, scaling_, throttle_.consumption()));
     return jobs;
@@ -179,8 +216,9 @@ class DatabaseOnEngine final : public Database {
 
   std::vector<std::unique_ptr<work::Job>> make_transfer_jobs(const DatabaseOptions& options) {
     const work::TransferSite site{
-        {catalog_, store_, clock_}, transfers_, *objects_, import_logs(options)};
+        {catalog_, store_, clock_, backups_}, transfers_, *objects_, import_logs(options)};
     std::vector<std::unique_ptr<work::Job>> jobs;
+    jobs.push_back(work::make_exporting(site));
     jobs.push_back(work::make_importing(site));
     return jobs;
   }
@@ -190,6 +228,7 @@ class DatabaseOnEngine final : public Database {
   std::unique_ptr<engine::Engine> engine_;
   catalog::Catalog catalog_;
   catalog::Scaling scaling_;
+  catalog::Backups backups_;
   catalog::Transfers transfers_;
   store::Store store_;
   expr::ParseCache expressions_;

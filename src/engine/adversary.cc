@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "common/thread_pool.h"
+#include "engine/frozen.h"
 #include "engine/limits.h"
 
 namespace stator::engine {
@@ -100,7 +101,7 @@ class AdversaryView final : public View {
   const std::chrono::steady_clock::time_point end_;
 };
 
-class Adversary final : public Engine {
+class Adversary final : public Engine, public FrozenCopies {
  public:
   Adversary(std::unique_ptr<Engine> inner, const AdversaryOptions& options)
       : fate_(options), inner_(std::move(inner)) {}
@@ -141,6 +142,20 @@ class Adversary final : public Engine {
   void reclaim(Range range) override { inner_->reclaim(std::move(range)); }
   std::string failure() const override { return inner_->failure(); }
   void write_metrics(metrics::Text& text) override { inner_->write_metrics(text); }
+
+  Task<void> freeze(std::string name, Range keep) override {
+    Task<void> suspend = maybe_suspend(fate_);
+    co_await suspend;
+    Task<void> freezing = frozen_copies(*inner_).freeze(std::move(name), std::move(keep));
+    co_await freezing;
+  }
+  std::unique_ptr<View> view_frozen(const std::string& name) override {
+    return std::make_unique<AdversaryView>(frozen_copies(*inner_).view_frozen(name), fate_);
+  }
+  Task<void> drop_frozen(std::string name) override {
+    return frozen_copies(*inner_).drop_frozen(std::move(name));
+  }
+  std::vector<std::string> frozen() override { return frozen_copies(*inner_).frozen(); }
 
  private:
   Fate fate_;

@@ -159,6 +159,64 @@ std::string collection_key(TableNumber table, const Value& partition) {
   return key;
 }
 
+namespace {
+constexpr size_t kHistoryDayAt = 1 + 8 + 4;
+constexpr size_t kHistoryItemAt = kHistoryDayAt + 4;
+constexpr size_t kAppendedBytes = 8 + 4;  // version and ordinal
+}  // namespace
+
+std::string history_prefix(TableNumber table) {
+  std::string key;
+  key.reserve(128);
+  key.push_back('h');
+  append_big_endian(key, table);
+  return key;
+}
+
+std::string history_prefix(TableNumber table, uint32_t era) {
+  std::string key = history_prefix(table);
+  append_big_endian(key, era);
+  return key;
+}
+
+std::string history_prefix(TableNumber table, uint32_t era, uint32_t day) {
+  std::string key = history_prefix(table, era);
+  append_big_endian(key, day);
+  return key;
+}
+
+void append_history_item(std::string& key, std::string_view item_rest) {
+  for (const char c : item_rest) {
+    key.push_back(c);
+    if (c == '\0') key.push_back(static_cast<char>(0xFF));
+  }
+  key.push_back('\0');
+  key.push_back('\1');
+}
+
+HistoryKey read_history_key(std::string_view key) {
+  HistoryKey read;
+  size_t at = kHistoryItemAt;
+  for (;; ++at) {
+    if (at + 2 + kAppendedBytes > key.size()) throw CorruptRecord("row of history without an end");
+    read.item_rest.push_back(key[at]);
+    if (key[at] != '\0') continue;
+    ++at;
+    if (key[at] == '\1') break;
+  }
+  read.item_rest.pop_back();
+  read.item_end = at + 1;
+  key.remove_prefix(read.item_end);
+  read.version = read_big_endian<uint64_t>(key);
+  return read;
+}
+
+uint32_t day_in_history_key(std::string_view key) {
+  if (key.size() < kHistoryItemAt) throw CorruptRecord("row of history without a day");
+  key.remove_prefix(kHistoryDayAt);
+  return read_big_endian<uint32_t>(key);
+}
+
 std::string item_partition_prefix(TableNumber table, const Value& partition) {
   std::string key = numbered(table, 'd');
   append_big_endian(key, partition_hash({&partition}));

@@ -32,6 +32,23 @@ int64_t expiry_in_key(std::string_view key);
 std::string cursor_key(TableNumber table, IndexNumber pass);
 std::string collection_key(TableNumber table, const Value& partition);
 
+// History: what items were before they changed, by day (since 1970, UTC) of the change. The rows of
+// one item are in the order of its changes: the version and ordinal of the engine's append follow.
+std::string history_prefix(TableNumber table);  // of all eras
+std::string history_prefix(TableNumber table, uint32_t era);
+std::string history_prefix(TableNumber table, uint32_t era, uint32_t day);
+// Appends an item to the prefix of a day: what follows the table's prefix in its key, in the same
+// order and self-delimiting.
+void append_history_item(std::string& key, std::string_view item_rest);
+// What is in a row's key.
+struct HistoryKey {
+  std::string item_rest;
+  uint64_t version = 0;
+  size_t item_end = 0;  // where the version begins
+};
+HistoryKey read_history_key(std::string_view key);
+uint32_t day_in_history_key(std::string_view key);
+
 // Prefix of all items with this partition key.
 std::string item_partition_prefix(TableNumber table, const Value& partition);
 // Key of one item. `sort` is null for a table without a sort key.

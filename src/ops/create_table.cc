@@ -238,7 +238,12 @@ Task<std::string> create_table(Request& request) {
   const std::string name = table_name_of(context, name_or_arn);
   auto table = read_new_table(context, request.body, name);
   const auto created = co_await context.catalog.create(std::move(table));
-  if (!created) throw ApiError("ResourceInUseException", "Table already exists: " + name);
+  if (!created) {
+    const auto taken = context.catalog.find(name);
+    const bool restoring = taken && taken->restore;
+    throw ApiError("ResourceInUseException",
+                   (restoring ? "Table is being used: " : "Table already exists: ") + name);
+  }
 
   std::string out;
   json::Object answer(out);

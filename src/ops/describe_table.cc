@@ -9,7 +9,7 @@ Task<std::string> describe_table(Request& request) {
   const Context& context = request.context;
   require_table_name(request);
   check_shape(request);
-  const auto table = existing_table(request);
+  const auto table = shown_table(request);
   const auto sizes = co_await context.store.sizes(*table->schema);
   const int64_t now_ms = context.clock.now_ms();
   std::string out;

@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "capacity/throttle.h"
+#include "catalog/backups.h"
 #include "catalog/catalog.h"
 #include "catalog/scaling.h"
 #include "catalog/transfers.h"
@@ -36,6 +37,7 @@ struct Context {
   std::string region;
   std::string account;
   catalog::Scaling& scaling;
+  catalog::Backups& backups;
   catalog::Transfers& transfers;
 };
 
@@ -102,9 +104,20 @@ Task<std::string> put_scaling_policy(Request& request);
 Task<std::string> delete_scaling_policy(Request& request);
 Task<std::string> describe_scaling_policies(Request& request);
 Task<std::string> describe_endpoints(Request& request);
+Task<std::string> export_table_to_point_in_time(Request& request);
+Task<std::string> describe_export(Request& request);
+Task<std::string> list_exports(Request& request);
 Task<std::string> import_table(Request& request);
 Task<std::string> describe_import(Request& request);
 Task<std::string> list_imports(Request& request);
+Task<std::string> update_continuous_backups(Request& request);
+Task<std::string> describe_continuous_backups(Request& request);
+Task<std::string> restore_table_to_point_in_time(Request& request);
+Task<std::string> create_backup(Request& request);
+Task<std::string> describe_backup(Request& request);
+Task<std::string> list_backups(Request& request);
+Task<std::string> delete_backup(Request& request);
+Task<std::string> restore_table_from_backup(Request& request);
 Task<std::string> list_streams(Request& request);
 Task<std::string> describe_stream(Request& request);
 Task<std::string> get_shard_iterator(Request& request);

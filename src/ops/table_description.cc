@@ -22,39 +22,6 @@ void append_time(json::Object& object, std::string_view name, int64_t time_ms) {
   append_timestamp(object.key(name), time_ms);
 }
 
-void append_key_schema(std::string& out, const model::KeySchema& key) {
-  json::Array list(out);
-  for (size_t i = 0; i < key.size(); ++i) {
-    json::Object element(list.element());
-    element.string("AttributeName", key.at(i).name);
-    element.string("KeyType", i < key.partition.size() ? "HASH" : "RANGE");
-    element.close();
-  }
-  list.close();
-}
-
-void append_projection(std::string& out, const model::Index& index) {
-  json::Object projection(out);
-  switch (index.projection) {
-    case model::ProjectionType::kAll:
-      projection.string("ProjectionType", "ALL");
-      break;
-    case model::ProjectionType::kKeysOnly:
-      projection.string("ProjectionType", "KEYS_ONLY");
-      break;
-    case model::ProjectionType::kInclude: {
-      projection.string("ProjectionType", "INCLUDE");
-      auto names = index.included;
-      std::sort(names.begin(), names.end());
-      json::Array list(projection.key("NonKeyAttributes"));
-      for (const auto& name : names) json::append_quoted(list.element(), name);
-      list.close();
-      break;
-    }
-  }
-  projection.close();
-}
-
 // While a change is under way, what was provisioned before is still in force.
 const Capacity::Provisioned& in_force(const Capacity& capacity, TableState state) {
   return state == TableState::kUpdating && capacity.changing ? capacity.before
@@ -127,7 +94,9 @@ void append_indexes(json::Object& object, const Table& table, TableState state,
       const Capacity& capacity = table.index_capacity.at(i);
       const TableState shown =
           state == TableState::kUpdating && !capacity.changing ? TableState::kActive : state;
-      if (indexes[i].building) {
+      if (table.restore) {
+        // The service shows no state of an index that is being restored.
+      } else if (indexes[i].building) {
         index.string("IndexStatus", "CREATING");
         index.boolean("Backfilling", state != TableState::kUpdating);
       } else {
@@ -185,6 +154,16 @@ void append_settings(json::Object& object, const Table& table, TableState state)
   }
 }
 
+// As long as the restore lasts: the service forgets where a table came from.
+void append_restore_summary(std::string& out, const catalog::RestoreSource& source) {
+  json::Object summary(out);
+  if (!source.backup_arn.empty()) summary.string("SourceBackupArn", source.backup_arn);
+  summary.string("SourceTableArn", source.table_arn);
+  append_time(summary, "RestoreDateTime", source.time_ms);
+  summary.boolean("RestoreInProgress", true);
+  summary.close();
+}
+
 void append_facts(json::Object& object, const Table& table, TableState state,
                   const std::vector<Size>& sizes, int64_t now_ms) {
   object.string("TableName", table.name());
@@ -196,9 +175,43 @@ void append_facts(json::Object& object, const Table& table, TableState state,
   object.string("TableId", table.id);
   append_billing(object, table, state);
   object.boolean("DeletionProtectionEnabled", table.deletion_protection);
+  if (table.restore) append_restore_summary(object.key("RestoreSummary"), *table.restore);
 }
 
 }  // namespace
+
+void append_key_schema(std::string& out, const model::KeySchema& key) {
+  json::Array list(out);
+  for (size_t i = 0; i < key.size(); ++i) {
+    json::Object element(list.element());
+    element.string("AttributeName", key.at(i).name);
+    element.string("KeyType", i < key.partition.size() ? "HASH" : "RANGE");
+    element.close();
+  }
+  list.close();
+}
+
+void append_projection(std::string& out, const model::Index& index) {
+  json::Object projection(out);
+  switch (index.projection) {
+    case model::ProjectionType::kAll:
+      projection.string("ProjectionType", "ALL");
+      break;
+    case model::ProjectionType::kKeysOnly:
+      projection.string("ProjectionType", "KEYS_ONLY");
+      break;
+    case model::ProjectionType::kInclude: {
+      projection.string("ProjectionType", "INCLUDE");
+      auto names = index.included;
+      std::sort(names.begin(), names.end());
+      json::Array list(projection.key("NonKeyAttributes"));
+      for (const auto& name : names) json::append_quoted(list.element(), name);
+      list.close();
+      break;
+    }
+  }
+  projection.close();
+}
 
 void append_timestamp(std::string& out, int64_t time_ms) {
   json::append_int(out, time_ms / 1000);

@@ -55,10 +55,16 @@ void throw_table_not_found(std::string_view name) {
                  "Requested resource not found: Table: " + std::string(name) + " not found");
 }
 
-catalog::TablePtr existing_table(const Request& request) {
+catalog::TablePtr shown_table(const Request& request) {
   const auto name = table_name_of(request.context, *json::string_member(request.body, "TableName"));
   auto table = request.context.catalog.find(name);
   if (!table) throw_table_not_found(name);
+  return table;
+}
+
+catalog::TablePtr existing_table(const Request& request) {
+  auto table = shown_table(request);
+  if (table->restore) throw_table_not_found(table->name());
   return table;
 }
 
@@ -274,8 +280,9 @@ std::string read_table_class(const json::Element& body) {
 }
 
 std::optional<catalog::EncryptionSettings> read_encryption(const Context& context,
-                                                           const json::Element& body) {
-  const auto specification = json::member(body, "SSESpecification");
+                                                           const json::Element& body,
+                                                           std::string_view name) {
+  const auto specification = json::member(body, name);
   if (!specification) return std::nullopt;
   const bool enabled = json::bool_member(*specification, "Enabled").value_or(false);
   const auto type = json::string_member(*specification, "SSEType");

@@ -19,8 +19,11 @@ namespace stator::ops {
 // Throws unless the request has a TableName.
 void require_table_name(const Request& request);
 [[noreturn]] void throw_table_not_found(std::string_view name);
-// The table of the request's TableName, in whatever state. Throws a ResourceNotFoundException.
+// The table of the request's TableName, in whatever state, but not while it is being restored, when
+// it can only be looked at. Throws a ResourceNotFoundException.
 catalog::TablePtr existing_table(const Request& request);
+// The same, also while it is being restored.
+catalog::TablePtr shown_table(const Request& request);
 // Throws a ResourceInUseException unless the table is ACTIVE.
 void refuse_unless_active(const catalog::Table& table, int64_t now_ms);
 
@@ -67,16 +70,16 @@ inline constexpr size_t kMaxGlobalIndexes = 20;
 
 // Throws for a TableClass that is none. Empty if the request has none.
 std::string read_table_class(const json::Element& body);
-// Throws what is wrong with an SSESpecification.
-std::optional<catalog::EncryptionSettings> read_encryption(const Context& context,
-                                                           const json::Element& body);
+// Throws what is wrong with an SSESpecification, the member `name` of the body.
+std::optional<catalog::EncryptionSettings> read_encryption(
+    const Context& context, const json::Element& body, std::string_view name = "SSESpecification");
 
 using Tags = std::vector<std::pair<std::string, std::string>>;
 // Throws for a bad key, a reserved one, a duplicate or too many.
 Tags read_tags(const std::optional<json::ArrayElement>& list);
 
-// The table that a CreateTable request, or the same members elsewhere, asks for. Throws everything
-// that is wrong with them beyond their shape.
+// The table that a CreateTable request, or the same members elsewhere, asks for. Throws everything that is wrong
+// with them beyond their shape.
 catalog::Table read_new_table(const Context& context, const json::Element& body, std::string name);
 
 }  // namespace stator::ops

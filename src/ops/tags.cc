@@ -19,6 +19,7 @@ catalog::TablePtr tagged_table(const Request& request) {
   }
   const std::string name = table_name_of(request.context, arn);
   const auto table = request.context.catalog.find(name);
+  if (table && table->restore) throw_table_not_found(name);
   if (!table) {
     throw ApiError("ResourceNotFoundException",
                    "Requested resource not found: ResourcArn: " + std::string(arn) + " not found");

@@ -11,6 +11,7 @@
 #include <map>
 
 #include "common/log.h"
+#include "net/url.h"
 #include "server/version.h"
 
 namespace stator::server {
@@ -38,6 +39,7 @@ struct Option {
   std::string value_name;  // in the help; empty for a switch
   std::string help;        // ends with the default in parentheses, unless it is a switch
   Take take;
+  bool is_secret = false;  // no flag: those of a process can be seen by others
 
   std::string default_value() const {
     if (value_name.empty()) return "false";
@@ -135,6 +137,31 @@ std::optional<std::string> take_region(Options& options, const std::string& valu
   return std::nullopt;
 }
 
+objects::S3Options& s3_of(Options& options) {
+  if (!options.database.objects.s3) options.database.objects.s3.emplace();
+  return *options.database.objects.s3;
+}
+
+Take s3_text(std::string objects::S3Options::*field) {
+  return [field](Options& options, const std::string& value) -> std::optional<std::string> {
+    if (!value.empty()) s3_of(options).*field = value;  // empty is as good as not there
+    return std::nullopt;
+  };
+}
+
+std::optional<std::string> take_s3_endpoint(Options& options, const std::string& value) {
+  if (value.empty()) return std::nullopt;
+  if (!net::parse_url(value)) return "must be a URL, such as http://127.0.0.1:9000";
+  s3_of(options).endpoint = value;
+  return std::nullopt;
+}
+
+std::optional<std::string> take_s3_path_style(Options& options, const std::string& value) {
+  if (value != "true" && value != "false") return "must be true or false";
+  if (value == "false" || options.database.objects.s3) s3_of(options).path_style = value == "true";
+  return std::nullopt;
+}
+
 const std::vector<Option>& table() {
   static const std::vector<Option> kTable = {
       {"host", "ADDRESS", "address to listen on (127.0.0.1)",
@@ -182,6 +209,25 @@ const std::vector<Option>& table() {
        "provisioned: capacity that a table asked for is kept; full: also the service's limit on a "
        "single partition key; off: nothing is throttled (provisioned)",
        take_throttle},
+      {"s3-root", "DIRECTORY",
+       "where exports go and imports come from, each bucket a folder in it; without one: s3 in the "
+       "data directory, or with --in-memory a temporary one ()",
+       [](Options& options, const std::string& value) -> std::optional<std::string> {
+         options.database.objects.root = value;
+         return std::nullopt;
+       }},
+      {"s3-endpoint", "URL", "a service that speaks S3, for the buckets instead of the folder ()",
+       take_s3_endpoint},
+      {"s3-region", "REGION", "its region ()", s3_text(&objects::S3Options::region)},
+      {"s3-access-key", "KEY", "its access key ()", s3_text(&objects::S3Options::access_key)},
+      {"s3-secret-key", "KEY", "its secret key ()", s3_text(&objects::S3Options::secret_key), true},
+      {"s3-session-token", "TOKEN", "of temporary credentials ()",
+       s3_text(&objects::S3Options::session_token), true},
+      {"s3-path-style", "true|false",
+       "true: the bucket is in the path; false: before the name of the host (true)",
+       take_s3_path_style},
+      {"s3-ca-file", "FILE", "certificates (PEM) to trust besides the system's ()",
+       s3_text(&objects::S3Options::ca_file)},
       {"max-connections", "N", "connections open at a time (10000)",
        number(1, 1'000'000, [](Options& o, uint64_t v) { o.net.max_connections = v; })},
       {"request-memory-mb", "MB", "large requests and answers not yet taken, all together (1024)",
@@ -220,7 +266,7 @@ void take(const Option& option, const std::string& source, const std::string& va
   if (error) throw OptionsError(fmt::format("{} {}, not '{}'", source, *error, value));
   for (Setting& setting : parsed.settings) {
     if (setting.name != option.name) continue;
-    setting.value = option.toml(value);
+    setting.value = option.toml(option.is_secret && !value.empty() ? "***" : value);
     setting.source = source;
   }
 }
@@ -264,19 +310,32 @@ void read_file(const std::string& path, ParsedOptions& parsed) {
                                  : fmt::format("{}:{}: {}", path, line, e.description()));
   }
   std::string unknown;
-  for (const auto& [key, node] : file) {
-    const std::string name(key.str());
+  const auto take_one = [&](const std::string& name, const std::string& shown,
+                            const toml::node& node) {
     const auto option = std::find_if(table().begin(), table().end(), [&](const Option& candidate) {
       return candidate.name == name;
     });
     if (option == table().end()) {
-      unknown += (unknown.empty() ? "" : ", ") + name + suggestion(name);
-      continue;
+      unknown += (unknown.empty() ? "" : ", ") + shown + suggestion(name);
+      return;
     }
-    const std::string source = fmt::format("{} in {}", name, path);
+    const std::string source = fmt::format("{} in {}", shown, path);
     const std::optional<std::string> value = plain_text(node);
     if (!value) throw OptionsError(source + " must be a text, a whole number or true or false");
     take(*option, source, *value, parsed);
+  };
+  for (const auto& [key, node] : file) {
+    const std::string name(key.str());
+    if (name != "s3" || !node.is_table()) {
+      take_one(name, name, node);
+      continue;
+    }
+    // [s3] endpoint is s3-endpoint.
+    for (const auto& [inner, value] : *node.as_table()) {
+      std::string option = "s3-" + std::string(inner.str());
+      std::replace(option.begin(), option.end(), '_', '-');
+      take_one(option, "s3." + std::string(inner.str()), value);
+    }
   }
   if (!unknown.empty()) throw OptionsError(fmt::format("unknown key in {}: {}", path, unknown));
 }
@@ -343,6 +402,7 @@ ParsedOptions parse_options(const std::vector<std::string>& arguments,
   app.add_option("--config", config, "configuration file (TOML)")->type_name("FILE");
   std::map<std::string, std::string> flags;
   for (const Option& option : table()) {
+    if (option.is_secret) continue;
     if (option.value_name.empty()) {
       app.add_flag("--" + option.name, flags[option.name], option.help);
     } else {
@@ -386,8 +446,11 @@ ParsedOptions parse_options(const std::vector<std::string>& arguments,
     }
   }
   for (const Option& option : table()) {
-    if (app.count("--" + option.name) == 0) continue;
+    if (option.is_secret || app.count("--" + option.name) == 0) continue;
     take(option, "--" + option.name, flags[option.name], result);
+  }
+  if (options.database.objects.s3 && options.database.objects.s3->endpoint.empty()) {
+    throw OptionsError("settings of S3 need an endpoint: s3-endpoint");
   }
   if (options.in_memory) options.database.durability = engine::Durability::kMemory;
   return result;

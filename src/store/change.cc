@@ -4,6 +4,7 @@
 
 #include "capacity/units.h"
 #include "model/key_codec.h"
+#include "store/history.h"
 #include "store/stream_record.h"
 
 namespace stator::store {
@@ -159,15 +160,21 @@ WriteUnits write_change(const model::TableSchema& table, const std::optional<Ima
   units.indexes.assign(table.indexes.size(), 0);
   if (!old && !fresh) return units;
 
-  if (fresh) {
-    std::string record = encode(*fresh->item, new_size, now_us);
+  std::optional<std::string> record;
+  if (fresh)
+    record =
+        fresh->record.empty() ? encode(*fresh->item, new_size, now_us) : std::string(fresh->record);
+  if (table.history_era != 0)
+    write_history(table, old ? std::optional(old->record) : std::nullopt, record, item_key, now_us,
+                  batch);
+  if (record) {
     if (!table.captures.empty()) {
-      std::string_view encoded = record;
+      std::string_view encoded = *record;
       model::read_header(encoded);
       write_stream_records(table, old, Image{fresh->item, new_size, encoded}, item_key, now_us,
                            rules.origin, batch);
     }
-    batch.put(item_key, std::move(record));
+    batch.put(item_key, std::move(*record));
   } else {
     if (!table.captures.empty())
       write_stream_records(table, old, std::nullopt, item_key, now_us, rules.origin, batch);

@@ -17,6 +17,7 @@ struct Image {
   const model::Item* item = nullptr;
   size_t size_bytes = 0;
   std::string_view encoded = {};  // the item as model::encode_item would; empty if not at hand
+  std::string_view record = {};   // its stored form; empty if not at hand
 };
 
 // Whether write_change has to see the attributes of the old image of an item of this table.

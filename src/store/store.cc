@@ -50,7 +50,7 @@ void run_write(const Write& write, const std::string& key, const std::optional<s
     const bool decode = write.condition || write.want_old || write.kind == Write::Kind::kUpdate ||
                         needs_old_item(schema);
     if (decode) old_item = model::decode_item(encoded);
-    old = Image{old_item ? &*old_item : nullptr, header.size_bytes, encoded};
+    old = Image{old_item ? &*old_item : nullptr, header.size_bytes, encoded, *record};
   }
   result.size_bytes = old ? old->size_bytes : 0;
   result.units.table = capacity::write_units(result.size_bytes);
@@ -543,6 +543,9 @@ Task<void> Store::erase_table(model::TableNumber table) {
   const std::string prefix = model::table_prefix(table);
   auto erasing = erase(table, engine::Range{prefix, prefix_end(prefix)});
   co_await erasing;
+  const std::string history = model::history_prefix(table);
+  auto erasing_history = erase(table, engine::Range{history, prefix_end(history)});
+  co_await erasing_history;
 }
 
 Task<bool> Store::build_entries(catalog::TablePtr table, model::IndexNumber number,

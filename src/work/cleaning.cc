@@ -1,3 +1,5 @@
+#include <spdlog/spdlog.h>
+
 #include <algorithm>
 
 #include "common/bytes.h"
@@ -21,8 +23,15 @@ class Cleaning final : public Job {
 
   bool step() override {
     for (const model::TableNumber table : site_.catalog.garbage()) {
-      run_blocking(site_.store.erase_table(table));
+      if (site_.backups.keeps(table)) {
+        erase_all_but_items(table);
+      } else {
+        run_blocking(site_.store.erase_table(table));
+      }
       run_blocking(site_.catalog.garbage_erased(table));
+    }
+    for (const auto& backup : site_.backups.list()) {
+      if (backup->expires_ms && *backup->expires_ms <= site_.clock.now_ms()) end_backup(backup);
     }
     for (const auto& table : site_.catalog.list({}, SIZE_MAX)) {
       if (!table->dead_indexes.empty()) erase_indexes(*table);
@@ -32,6 +41,25 @@ class Cleaning final : public Job {
   }
 
  private:
+  // The items of a table that was deleted with point-in-time recovery are its backup.
+  void erase_all_but_items(model::TableNumber table) {
+    const engine::Range all = whole(model::table_prefix(table));
+    const engine::Range items = whole(model::items_prefix(table));
+    run_blocking(site_.store.erase(table, {all.begin, items.begin}));
+    run_blocking(site_.store.erase(table, {items.end, all.end}));
+    run_blocking(site_.store.erase(table, whole(model::history_prefix(table))));
+  }
+
+  // While a table is restored from it, it stays.
+  void end_backup(const catalog::BackupPtr& backup) {
+    const bool used = !site_.backups.begin_use(backup->arn());
+    if (used) return;
+    run_blocking(site_.store.erase_table(backup->table.schema->number));
+    site_.backups.end_use(backup->arn());
+    run_blocking(site_.backups.remove(backup));
+    spdlog::info("Backup {} has expired.", backup->arn());
+  }
+
   // Idempotency tokens whose time is over. True if there are more.
   bool sweep_tokens() {
     engine::Engine& engine = site_.store.engine();

@@ -12,6 +12,7 @@
 #include "store/put_all.h"
 #include "transfer/item_reader.h"
 #include "work/jobs.h"
+#include "work/transfer_failure.h"
 
 namespace stator::work {
 
@@ -30,8 +31,6 @@ constexpr size_t kListedAtOnce = 1000;
 constexpr size_t kMaxItemsInCommit = 4096;
 constexpr int64_t kMaxLoggedErrors = 10'000;
 constexpr int64_t kErrorsInProcessLog = 10;
-// A store that cannot be reached for so long ends the import.
-constexpr int64_t kPatience_ms = 10 * 60 * 1000;
 
 constexpr std::string_view kSomeFailed =
     "Some of the items failed validation checks and were not imported. Please check CloudWatch "
@@ -45,19 +44,6 @@ transfer::ImportFormat format_of(const Import& import) {
   format.delimiter = import.delimiter.at(0);
   format.header = import.header;
   return format;
-}
-
-std::string failure_code(const ObjectError& error) {
-  switch (error.kind()) {
-    case ObjectError::Kind::kNoSuchBucket:
-      return "S3NoSuchBucket";
-    case ObjectError::Kind::kAccessDenied:
-      return "S3AccessDenied";
-    case ObjectError::Kind::kUnavailable:
-      return "S3Unavailable";
-    default:
-      return "S3Error";
-  }
 }
 
 // What the service writes to CloudWatch Logs: a line for each record that is no item.
@@ -136,7 +122,7 @@ class Running {
           return false;
         }
       } while (std::chrono::steady_clock::now() < end);
-      unreachable_since_ms_.reset();
+      patience_.calm();
     } catch (const ObjectError& error) {
       return take(error);
     }
@@ -264,13 +250,17 @@ class Running {
     return there;
   }
 
-  void finish() {
+  // The table is no longer CREATING.
+  void make_ready() {
     const int64_t now_ms = site_.site.clock.now_ms();
-    const std::string id = import_->table_id;
     const std::function<void(catalog::Table&)> ready = [&](catalog::Table& table) {
-      if (table.id == id) table.active_at_ms = now_ms;
+      if (table.id == import_->table_id) table.active_at_ms = now_ms;
     };
     run_blocking(site_.site.catalog.update(import_->table_name, ready));
+  }
+
+  void finish() {
+    make_ready();
     if (progress_.errors > 0) {
       end(TransferStatus::kFailed, "ItemValidationError", std::string(kSomeFailed));
     } else {
@@ -279,15 +269,8 @@ class Running {
   }
 
   void fail(const std::string& code, const std::string& message) {
-    if (table_ != nullptr) {
-      // What was imported stays, as the service leaves it; the import says that it is not all.
-      const int64_t now_ms = site_.site.clock.now_ms();
-      const std::string id = import_->table_id;
-      const std::function<void(catalog::Table&)> ready = [&](catalog::Table& table) {
-        if (table.id == id) table.active_at_ms = now_ms;
-      };
-      run_blocking(site_.site.catalog.update(import_->table_name, ready));
-    }
+    // What was imported stays, as the service leaves it; the import says that it is not all.
+    if (table_ != nullptr) make_ready();
     end(TransferStatus::kFailed, code, message);
   }
 
@@ -306,9 +289,8 @@ class Running {
     is_over_ = true;
   }
 
-  // True if there may be more to do at once.
+  // Never more to do at once.
   bool take(const ObjectError& error) {
-    if (error.kind() == ObjectError::Kind::kStopped) return false;
     // Items of an unfinished commit are read again.
     items_.reset();
     source_.reset();
@@ -316,15 +298,9 @@ class Running {
     all_listed_ = false;
     damage_.clear();
     progress_ = site_.transfers.progress(*import_);
-    if (error.kind() == ObjectError::Kind::kUnavailable) {
-      const int64_t now_ms = site_.site.clock.now_ms();
-      if (!unreachable_since_ms_) {
-        unreachable_since_ms_ = now_ms;
-        spdlog::warn("import {} waits: {}", import_->id, error.what());
-      }
-      if (now_ms < *unreachable_since_ms_ + kPatience_ms) return false;
-    }
-    fail(failure_code(error), error.what());
+    const auto code =
+        patience_.failure_of(error, "import " + import_->id, site_.site.clock.now_ms());
+    if (code) fail(*code, error.what());
     return false;
   }
 
@@ -349,7 +325,7 @@ class Running {
   uint64_t record_ = 0;       // of the object: the next one
   int64_t bytes_before_ = 0;  // plain bytes of the objects before this one
   std::string damage_;        // of the object, once it was met
-  std::optional<int64_t> unreachable_since_ms_;
+  Patience patience_;
   SteadyTime reported_ = std::chrono::steady_clock::now();
   bool is_over_ = false;
 };

@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "capacity/consumption.h"
+#include "catalog/backups.h"
 #include "catalog/catalog.h"
 #include "catalog/scaling.h"
 #include "catalog/transfers.h"
@@ -20,16 +21,22 @@ struct Site {
   catalog::Catalog& catalog;
   store::Store& store;
   const Clock& clock;
+  catalog::Backups& backups;
 };
 
-// Erases the data of deleted tables, the entries of deleted indexes and the queues of disabled
-// expiry.
+// Erases the data of deleted tables (but not what is a backup), backups whose time is over, the
+// entries of deleted indexes and the queues of disabled expiry.
 std::unique_ptr<Job> make_cleaning(Site site);
 // Makes the entries of new indexes, and queues the expiring items of tables whose expiry was just
 // enabled.
 std::unique_ptr<Job> make_backfill(Site site);
 // Deletes items whose time has come, `delay_s` later than that.
 std::unique_ptr<Job> make_expiry(Site site, int64_t delay_s);
+// Ends the history of tables whose point-in-time recovery was disabled and erases what is older
+// than the recovery period of the others.
+std::unique_ptr<Job> make_history_keeping(Site site);
+// Copies the items of tables that are being restored.
+std::unique_ptr<Job> make_restoring(Site site);
 // Opens new shards where those of a stream have grown old or another number of them is asked for,
 // and erases what is older than a day.
 std::unique_ptr<Job> make_streams(Site site);
@@ -50,6 +57,8 @@ struct TransferSite {
 
 // They wait for buckets, so they have a thread of their own.
 //
+// Writes what tables were into buckets.
+std::unique_ptr<Job> make_exporting(TransferSite site);
 // Fills the tables of imports.
 std::unique_ptr<Job> make_importing(TransferSite site);
 

@@ -2,7 +2,8 @@
 
 Every writer has keys of its own and knows what each must hold: what was last acknowledged or, for the one request that
 the kill interrupted, either what was before or what it asked for. What the indexes hold and what DescribeTable counts
-must follow from the table, and a consumer who replays the table's stream has the same items. STATOR_ROUNDS and STATOR_CRASH_SEED prolong or repeat a run.
+must follow from the table, and a consumer who replays the table's stream has the same items. STATOR_ROUNDS, STATOR_ROUND_S, STATOR_WRITERS and
+STATOR_CRASH_SEED prolong, enlarge or repeat a run.
 """
 
 import os
@@ -17,9 +18,9 @@ from wire_client import WireClient
 
 ROUNDS = int(os.environ.get("STATOR_ROUNDS", "5"))
 SEED = int(os.environ.get("STATOR_CRASH_SEED", str(int(time.time()))))
-WRITERS = 6
+WRITERS = int(os.environ.get("STATOR_WRITERS", "6"))
 KEYS_OF_A_WRITER = 40
-MIN_ROUND_S, MAX_ROUND_S = 0.1, 0.8
+MIN_ROUND_S, MAX_ROUND_S = 0.1, float(os.environ.get("STATOR_ROUND_S", "0.8"))
 
 TABLE = {
     "TableName": "Crash",

@@ -26,7 +26,8 @@ class ScalingTest : public ::testing::Test {
         *engine_, clock_, catalog::CatalogOptions{.region = "us-east-1", .account = "1"});
     scaling_ = std::make_unique<catalog::Scaling>(*engine_);
     store_ = std::make_unique<store::Store>(*engine_, *catalog_, clock_);
-    job_ = make_scaling({*catalog_, *store_, clock_}, *scaling_, consumption_);
+    backups_ = std::make_unique<catalog::Backups>(*engine_);
+    job_ = make_scaling({*catalog_, *store_, clock_, *backups_}, *scaling_, consumption_);
     auto schema = std::make_shared<model::TableSchema>();
     schema->name = "Scaled";
     schema->key.partition.push_back({"pk", model::KeyType::kString});
@@ -74,6 +75,7 @@ class ScalingTest : public ::testing::Test {
   std::unique_ptr<catalog::Catalog> catalog_;
   std::unique_ptr<catalog::Scaling> scaling_;
   std::unique_ptr<store::Store> store_;
+  std::unique_ptr<catalog::Backups> backups_;
   capacity::Consumption consumption_;
   std::unique_ptr<Job> job_;
   model::TableNumber number_ = 0;

@@ -9,9 +9,11 @@
 
 #include "common/metrics.h"
 #include "common/thread_pool.h"
+#include "engine/frozen.h"
 #include "engine/limits.h"
 #include "engine/rocksdb/change.h"
 #include "engine/rocksdb/committer.h"
+#include "engine/rocksdb/frozen_store.h"
 #include "engine/rocksdb/gate.h"
 #include "engine/rocksdb/latch_table.h"
 #include "engine/rocksdb/queued_images.h"
@@ -102,11 +104,12 @@ class HeldReader {
   bool saw_queued_ = false;
 };
 
-class RocksdbEngine final : public Engine {
+class RocksdbEngine final : public Engine, public FrozenCopies {
  public:
   explicit RocksdbEngine(const RocksdbOptions& options)
       : store_(options),
         readers_("reader", static_cast<size_t>(std::max(1, options.reader_threads))),
+        frozen_(store_, readers_),
         latches_([this] { sweeper_.wake(); }),
         gate_(options.queue_limit, kQueuedBytes, [this] { sweeper_.wake(); }),
         committer_(store_, images_, gate_),
@@ -129,6 +132,13 @@ class RocksdbEngine final : public Engine {
     store_.write_metrics(text);
   }
 
+  Task<void> freeze(std::string name, Range keep) override {
+    return frozen_.freeze(std::move(name), std::move(keep));
+  }
+  std::unique_ptr<View> view_frozen(const std::string& name) override { return frozen_.view(name); }
+  Task<void> drop_frozen(std::string name) override { return frozen_.drop(std::move(name)); }
+  std::vector<std::string> frozen() override { return frozen_.names(); }
+
  private:
   bool sweep() {
     const auto now = std::chrono::steady_clock::now();
@@ -140,6 +150,7 @@ class RocksdbEngine final : public Engine {
   // In the order of their dependence: a later one uses the earlier ones.
   Store store_;
   ThreadPool readers_;
+  FrozenStore frozen_;
   QueuedImages images_;
   LatchTable latches_;
   Gate gate_;

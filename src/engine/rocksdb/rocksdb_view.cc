@@ -66,14 +66,15 @@ Task<std::vector<std::optional<std::string>>> RocksdbView::get_many(
   co_return values;
 }
 
-Rows RocksdbView::read_rows(const Range& range, Direction direction, const ScanLimit& limit) const {
+Rows read_rows(rocksdb::DB& db, const rocksdb::Snapshot* snapshot, const Range& range,
+               Direction direction, const ScanLimit& limit) {
   const rocksdb::Slice lower(range.begin);
   const rocksdb::Slice upper(range.end);
   rocksdb::ReadOptions options;
-  options.snapshot = snapshot_;
+  options.snapshot = snapshot;
   options.iterate_lower_bound = &lower;
   options.iterate_upper_bound = &upper;
-  const std::unique_ptr<rocksdb::Iterator> it(store_.db().NewIterator(options));
+  const std::unique_ptr<rocksdb::Iterator> it(db.NewIterator(options));
   const bool forward = direction == Direction::kForward;
   if (forward) {
     it->SeekToFirst();
@@ -109,7 +110,7 @@ Task<Rows> RocksdbView::scan_all(Range range, Direction direction, ScanLimit lim
   Rows rows;
   if (range.begin >= range.end) co_return rows;
   if (store_.scans_stay_in_memory()) {
-    rows = read_rows(range, direction, limit);
+    rows = read_rows(store_.db(), snapshot_, range, direction, limit);
     co_return rows;
   }
   Executor* const home = Executor::current();
@@ -117,7 +118,7 @@ Task<Rows> RocksdbView::scan_all(Range range, Direction direction, ScanLimit lim
   co_await to_reader;
   std::exception_ptr error;
   try {
-    rows = read_rows(range, direction, limit);
+    rows = read_rows(store_.db(), snapshot_, range, direction, limit);
   } catch (...) {
     error = std::current_exception();
   }

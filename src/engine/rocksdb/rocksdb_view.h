@@ -15,6 +15,10 @@
 
 namespace stator::engine {
 
+// Rows of `range` in `db`, as of `snapshot` or the newest. Throws EngineError.
+Rows read_rows(rocksdb::DB& db, const rocksdb::Snapshot* snapshot, const Range& range,
+               Direction direction, const ScanLimit& limit);
+
 // Reads what is in memory at once; what is not, on the reader pool. Scans go there as soon as the
 // store has files: in RocksDB before 8.6 an iterator that must not wait for a disk may leave rows
 // out where it would have to.
@@ -34,7 +38,6 @@ class RocksdbView final : public View {
 
  private:
   bool read(bool cached, std::string_view key, std::optional<std::string>& value) const;
-  Rows read_rows(const Range& range, Direction direction, const ScanLimit& limit) const;
 
   Store& store_;
   ThreadPool& readers_;
