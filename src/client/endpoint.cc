@@ -4,7 +4,6 @@
 #include <ctime>
 #include <thread>
 
-#include "json/reader.h"
 #include "net/http_client.h"
 #include "net/url.h"
 
@@ -81,6 +80,12 @@ ServiceError error_of(const Reply& reply) {
   auto message = json::string_member(root, "message");
   if (!message) message = json::string_member(root, "Message");
   return {type, std::string(message.value_or(type))};
+}
+
+json::ArrayElement list_of(const json::Element& answer, std::string_view name) {
+  const std::optional<json::ArrayElement> list = json::array_member(answer, name);
+  if (!list) throw std::runtime_error("an answer has no " + std::string(name));
+  return *list;
 }
 
 std::string Endpoint::call(std::string_view operation, const std::string& body) {

@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "client/credentials.h"
+#include "json/reader.h"
 
 namespace stator::client {
 
@@ -31,6 +32,9 @@ class ServiceError : public std::runtime_error {
 };
 // What an answer that is not ok says.
 ServiceError error_of(const Reply& reply);
+
+// A list that an answer must have. Throws std::runtime_error if it has none.
+json::ArrayElement list_of(const json::Element& answer, std::string_view name);
 
 // Thread-safe.
 class Endpoint {

@@ -226,8 +226,8 @@ class CsvExport {
       for (const Change& change : page) {
         out << change.json << '\n';
         if (!document.parse(change.json)) throw std::runtime_error("an item is not JSON");
-        for (const auto& member : document.root().get_object().value_unsafe())
-          names.emplace(member.key);
+        const simdjson::dom::object members = document.root().get_object().value_unsafe();
+        for (const auto& member : members) names.emplace(member.key);
       }
       items += page.size();
       page.clear();

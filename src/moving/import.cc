@@ -361,8 +361,7 @@ ImportResult import_items(Source& source, client::Endpoint& endpoint,
     KeyTypes types;
     if (description) {
       const json::Element table = *json::member(description->root(), "Table");
-      for (const json::Element attribute :
-           json::array_member(table, "AttributeDefinitions").value()) {
+      for (const json::Element attribute : client::list_of(table, "AttributeDefinitions")) {
         types.emplace_back(json::string_member(attribute, "AttributeName").value_or(""),
                            json::string_member(attribute, "AttributeType").value_or(""));
       }

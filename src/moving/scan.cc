@@ -46,7 +46,7 @@ class Segment final : public PartReader {
     json::Document answer;
     if (!answer.parse(endpoint_.call("Scan", body)))
       throw std::runtime_error("the answer of " + endpoint_.name() + " is not JSON");
-    for (const json::Element item : json::array_member(answer.root(), "Items").value()) {
+    for (const json::Element item : client::list_of(answer.root(), "Items")) {
       changes.push_back({simdjson::minify(item), false});
       ++items_;
     }
@@ -80,7 +80,7 @@ ScannedTable describe_table(client::Endpoint& endpoint, const std::string& table
   scanned.id = json::string_member(description, "TableId").value_or("");
   scanned.item_count = json::int_member(description, "ItemCount").value_or(0);
   scanned.size_bytes = json::int_member(description, "TableSizeBytes").value_or(0);
-  for (const json::Element key : json::array_member(description, "KeySchema").value())
+  for (const json::Element key : client::list_of(description, "KeySchema"))
     scanned.key_names.emplace_back(json::string_member(key, "AttributeName").value_or(""));
   scanned.create_request = create_request_of(description);
   return scanned;

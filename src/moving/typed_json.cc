@@ -1,7 +1,5 @@
 #include "moving/typed_json.h"
 
-#include <simdjson.h>
-
 #include <algorithm>
 #include <array>
 #include <stdexcept>
@@ -12,55 +10,141 @@ namespace stator::moving {
 
 namespace {
 
-namespace ondemand = simdjson::ondemand;
+// Writes plain JSON anew with types. Texts and numbers are copied as they are written, so that no
+// digit is lost; a document model would make doubles of them.
+class Typer {
+ public:
+  explicit Typer(std::string_view in) : in_(in) {}
 
-// Ends of what simdjson calls a number's token: it may have white space behind it.
-std::string_view number_token(std::string_view token) {
-  return token.substr(0, token.find_last_not_of(" \t\r\n") + 1);
-}
-
-void append_typed(std::string& out, ondemand::value value);
-
-void append_map(std::string& out, ondemand::object object) {
-  json::Object map(out);
-  for (auto field : object) {
-    std::string_view name;
-    if (field.unescaped_key().get(name) != simdjson::SUCCESS)
-      throw std::runtime_error("a name cannot be read");
-    append_typed(map.key(name), field.value());
+  std::string item() {
+    skip_space();
+    append_map(0);
+    skip_space();
+    if (at_ < in_.size()) fail("text follows the object");
+    return std::move(out_);
   }
-  map.close();
-}
 
-void append_typed(std::string& out, ondemand::value value) {
-  json::Object typed(out);
-  switch (value.type()) {
-    case ondemand::json_type::string:
-      typed.string("S", std::string_view(value.get_string()));
-      break;
-    case ondemand::json_type::number:
-      // As it is written: a double would lose digits.
-      typed.string("N", number_token(value.raw_json_token()));
-      break;
-    case ondemand::json_type::boolean:
-      typed.boolean("BOOL", bool(value.get_bool()));
-      break;
-    case ondemand::json_type::null:
-      if (!value.is_null()) throw std::runtime_error("a value cannot be read");
-      typed.boolean("NULL", true);
-      break;
-    case ondemand::json_type::array: {
-      json::Array list(typed.key("L"));
-      for (auto element : value.get_array()) append_typed(list.element(), element.value());
-      list.close();
-      break;
+ private:
+  static constexpr int kMostLevels = 64;
+
+  [[noreturn]] void fail(std::string_view what) const {
+    throw std::runtime_error("not a JSON object: " + std::string(what) + " at byte " +
+                             std::to_string(at_));
+  }
+  char peek() const { return at_ < in_.size() ? in_[at_] : '\0'; }
+  void skip_space() {
+    while (at_ < in_.size() &&
+           (in_[at_] == ' ' || in_[at_] == '\t' || in_[at_] == '\n' || in_[at_] == '\r'))
+      ++at_;
+  }
+  void expect(char c) {
+    skip_space();
+    if (peek() != c) fail(std::string("no ") + c);
+    ++at_;
+    skip_space();
+  }
+
+  // A text with its quotes. The escapes in it are looked at by whoever reads the result.
+  std::string_view text() {
+    const size_t begin = at_;
+    if (peek() != '"') fail("no text");
+    for (++at_; peek() != '"'; ++at_) {
+      if (at_ >= in_.size() || static_cast<unsigned char>(in_[at_]) < 0x20)
+        fail("a text does not end");
+      if (in_[at_] == '\\') ++at_;
     }
-    case ondemand::json_type::object:
-      append_map(typed.key("M"), value.get_object());
-      break;
+    ++at_;
+    return in_.substr(begin, at_ - begin);
   }
-  typed.close();
-}
+
+  void digits() {
+    const size_t begin = at_;
+    while (peek() >= '0' && peek() <= '9') ++at_;
+    if (at_ == begin) fail("no digit");
+  }
+  std::string_view number() {
+    const size_t begin = at_;
+    if (peek() == '-') ++at_;
+    digits();
+    if (peek() == '.') {
+      ++at_;
+      digits();
+    }
+    if (peek() == 'e' || peek() == 'E') {
+      ++at_;
+      if (peek() == '+' || peek() == '-') ++at_;
+      digits();
+    }
+    return in_.substr(begin, at_ - begin);
+  }
+
+  bool word(std::string_view word) {
+    if (in_.substr(at_, word.size()) != word) return false;
+    at_ += word.size();
+    return true;
+  }
+
+  void append_map(int level) {
+    if (level > kMostLevels) fail("too many levels");
+    expect('{');
+    out_.push_back('{');
+    for (bool first = true; peek() != '}'; first = false) {
+      if (!first) {
+        expect(',');
+        out_.push_back(',');
+      }
+      out_.append(text());
+      expect(':');
+      out_.push_back(':');
+      append_value(level);
+      skip_space();
+    }
+    ++at_;
+    out_.push_back('}');
+  }
+
+  void append_list(int level) {
+    if (level > kMostLevels) fail("too many levels");
+    expect('[');
+    out_.push_back('[');
+    for (bool first = true; peek() != ']'; first = false) {
+      if (!first) {
+        expect(',');
+        out_.push_back(',');
+      }
+      append_value(level);
+      skip_space();
+    }
+    ++at_;
+    out_.push_back(']');
+  }
+
+  void append_value(int level) {
+    const char c = peek();
+    if (c == '"') {
+      out_.append(R"({"S":)").append(text());
+    } else if (c == '{') {
+      out_.append(R"({"M":)");
+      append_map(level + 1);
+    } else if (c == '[') {
+      out_.append(R"({"L":)");
+      append_list(level + 1);
+    } else if (word("true")) {
+      out_.append(R"({"BOOL":true)");
+    } else if (word("false")) {
+      out_.append(R"({"BOOL":false)");
+    } else if (word("null")) {
+      out_.append(R"({"NULL":true)");
+    } else {
+      out_.append(R"({"N":")").append(number()).push_back('"');
+    }
+    out_.push_back('}');
+  }
+
+  const std::string_view in_;
+  size_t at_ = 0;
+  std::string out_;
+};
 
 constexpr std::array<std::string_view, 10> kTypes = {"S",  "N",  "B",  "BOOL", "NULL",
                                                      "SS", "NS", "BS", "L",    "M"};
@@ -82,17 +166,7 @@ void append_throughput(json::Object& to, const json::Element& from) {
 }  // namespace
 
 std::string typed_item(std::string_view plain) {
-  const simdjson::padded_string padded(plain);
-  ondemand::parser parser;
-  std::string out;
-  try {
-    ondemand::document document = parser.iterate(padded);
-    append_map(out, document.get_object());
-    if (!document.at_end()) throw std::runtime_error("text follows the object");
-  } catch (const simdjson::simdjson_error& error) {
-    throw std::runtime_error(std::string("not a JSON object: ") + error.what());
-  }
-  return out;
+  return Typer(plain).item();
 }
 
 bool is_typed_item(const json::Element& object) {

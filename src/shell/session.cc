@@ -55,11 +55,10 @@ std::string_view text_of(const json::Element& element, std::string_view name) {
 // "PK (S, partition key), SK (N, sort key)"
 std::string keys_text(const json::Element& description, const json::Element& owner) {
   std::string out;
-  for (const json::Element key : json::array_member(owner, "KeySchema").value()) {
+  for (const json::Element key : client::list_of(owner, "KeySchema")) {
     const std::string_view name = text_of(key, "AttributeName");
     std::string_view type = "?";
-    for (const json::Element attribute :
-         json::array_member(description, "AttributeDefinitions").value()) {
+    for (const json::Element attribute : client::list_of(description, "AttributeDefinitions")) {
       if (text_of(attribute, "AttributeName") == name) type = text_of(attribute, "AttributeType");
     }
     out += fmt::format("{}{} ({}, {} key)", out.empty() ? "" : ", ", name, type,
@@ -212,7 +211,7 @@ std::vector<std::string> Session::list_tables() {
   do {
     const json::Document answer =
         call("ListTables", after.empty() ? "{}" : request_with("ExclusiveStartTableName", after));
-    for (const json::Element name : json::array_member(answer.root(), "TableNames").value())
+    for (const json::Element name : client::list_of(answer.root(), "TableNames"))
       names.emplace_back(name.get_string().value_unsafe());
     after = text_of(answer.root(), "LastEvaluatedTableName");
   } while (!after.empty());
@@ -373,7 +372,7 @@ void Session::next_page() {
     request.close();
     const json::Document answer = call("ExecuteStatement", body);
     next_token_ = text_of(answer.root(), "NextToken");
-    const size_t rows = json::array_member(answer.root(), "Items").value().size();
+    const size_t rows = client::list_of(answer.root(), "Items").size();
     if (rows > 0) show_items(answer.root(), "Items");
     any = any || rows > 0;
     shown += rows;
@@ -418,7 +417,7 @@ void Session::run_transaction() {
 
 void Session::show_items(const json::Element& answer, std::string_view list) {
   std::vector<json::Element> items;
-  for (const json::Element item : json::array_member(answer, list).value()) {
+  for (const json::Element item : client::list_of(answer, list)) {
     items.push_back(item);
     simdjson::dom::object members;
     if (item.get(members) != simdjson::SUCCESS || attributes_.size() > 10'000) continue;
@@ -441,9 +440,9 @@ void Session::learn_table(const std::string& name) {
   const json::Element table = *json::member(answer.root(), "Table");
   std::vector<std::string>& keys = keys_[name];
   keys.clear();
-  for (const json::Element key : json::array_member(table, "KeySchema").value())
+  for (const json::Element key : client::list_of(table, "KeySchema"))
     keys.emplace_back(text_of(key, "AttributeName"));
-  for (const json::Element attribute : json::array_member(table, "AttributeDefinitions").value())
+  for (const json::Element attribute : client::list_of(table, "AttributeDefinitions"))
     attributes_.emplace(text_of(attribute, "AttributeName"));
   for (const char* kind : {"GlobalSecondaryIndexes", "LocalSecondaryIndexes"}) {
     const auto indexes = json::array_member(table, kind);
