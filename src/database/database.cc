@@ -169,7 +169,6 @@ class DatabaseOnEngine final : public Database {
   Task<Answer> execute(std::string_view service, std::string_view operation, std::string body,
                        Caller caller) override {
     const ops::Operation* found = ops::find_operation(service, operation);
-    const std::string request_id = caller.request_id;
     Answer answer;
     uint64_t parsed_us = 0;
     try {
@@ -197,10 +196,9 @@ class DatabaseOnEngine final : public Database {
       answer = scaling ? scaling_error_answer(error) : error_answer(error);
       answer.error = error.type();
     } catch (const std::exception& error) {
-      log_event(spdlog::level::err, "a request failed",
-                {{"request_id", request_id}, {"operation", operation}, {"error", error.what()}});
       answer = error_answer(ApiError("InternalServerError", "Internal server error"));
       answer.error = "InternalServerError";
+      answer.detail = error.what();
     }
     answer.parsed_us = parsed_us;
     co_return answer;
@@ -237,7 +235,7 @@ class DatabaseOnEngine final : public Database {
     Task<void> tables = write_table_metrics(text, catalog_, store_, throttle_);
     co_await tables;
     engine_->write_metrics(text);
-    background_.write_metrics(text);
+    work::write_metrics(text, {&background_, &transfer_background_});
     write_recovery_metrics(text, catalog_, backups_);
     write_transfer_metrics(text, transfers_);
   }

@@ -55,6 +55,8 @@ struct Answer {
   std::string body;  // JSON
   // The name of the error without its namespace; empty for a success.
   std::string error;
+  // What happened, of an InternalServerError: for the log, not for the client.
+  std::string detail;
   // When the request was read and its types were right (metrics::steady_us); 0 if they were not.
   uint64_t parsed_us = 0;
 };

@@ -92,6 +92,12 @@ Task<void> Service::handle(net::Request& request, net::Response& response) {
       response.body = std::move(answer.body);
       error = std::move(answer.error);
       request.times.parsed_us = answer.parsed_us;
+      if (!answer.detail.empty()) {
+        log_event(spdlog::level::err, "a request failed",
+                  {{"request_id", request.id},
+                   {"target", request.header("x-amz-target")},
+                   {"error", answer.detail}});
+      }
     } else if (response.content_type == kMetricsType) {
       Task<void> page = answer_metrics(response);
       co_await page;

@@ -15,6 +15,7 @@
 #include "common/log.h"
 #include "database/database.h"
 #include "http/service.h"
+#include "moving/command.h"
 #include "net/server.h"
 #include "net/signature.h"
 #include "server/health_check.h"
@@ -23,6 +24,7 @@
 #include "server/process_metrics.h"
 #include "server/service_manager.h"
 #include "server/version.h"
+#include "shell/shell.h"
 #include "triggers/mappings.h"
 
 namespace stator::server {
@@ -79,7 +81,8 @@ class EndSignals {
 };
 
 OptionsError unknown_command(const std::string& command) {
-  const std::vector<std::string> commands = {"serve", "config", "health"};
+  const std::vector<std::string> commands = {"serve", "config", "health",
+                                             "shell", "import", "export"};
   const std::optional<std::string> nearest = nearest_name(command, commands);
   return OptionsError(fmt::format(
       "there is no command '{}'{}", command,
@@ -164,6 +167,9 @@ int run(int argc, char** argv) {
     } else {
       if (!arguments.empty() && arguments[0] == command) arguments.erase(arguments.begin());
       if (command == "health") return check_health(arguments, from_environment);
+      if (command == "shell") return shell::run(arguments, client::process_environment());
+      if (command == "import") return moving::run_import(arguments, client::process_environment());
+      if (command == "export") return moving::run_export(arguments, client::process_environment());
       if (command != "serve" && command != "config") throw unknown_command(command);
     }
     const ParsedOptions parsed = parse_options(arguments, from_environment);

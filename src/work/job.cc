@@ -43,23 +43,6 @@ bool Background::run_jobs() {
   return more;
 }
 
-void Background::write_metrics(metrics::Text& text) const {
-  text.family("stator_background_steps_total", "counter",
-              "Steps of background jobs after which there was more to do.");
-  for (size_t i = 0; i < jobs_.size(); ++i)
-    text.sample({{"job", jobs_[i]->name()}}, counts_[i].steps.value());
-  text.family("stator_background_failures_total", "counter",
-              "Steps of background jobs that failed and are tried again.");
-  for (size_t i = 0; i < jobs_.size(); ++i)
-    text.sample({{"job", jobs_[i]->name()}}, counts_[i].failures.value());
-  text.family("stator_background_busy_seconds_total", "counter",
-              "Time that background jobs have worked.");
-  for (size_t i = 0; i < jobs_.size(); ++i) {
-    text.sample({{"job", jobs_[i]->name()}},
-                static_cast<double>(counts_[i].busy_us.value()) * 1e-6);
-  }
-}
-
 void Background::run() {
   const Executor::Scope scope(&resume_);
   std::unique_lock lock(mutex_);
@@ -72,6 +55,25 @@ void Background::run() {
     lock.lock();
     woken_ = woken_ || more;
   }
+}
+
+void write_metrics(metrics::Text& text, std::initializer_list<const Background*> backgrounds) {
+  const auto family = [&](std::string_view name, std::string_view help, const auto& value) {
+    text.family(name, "counter", help);
+    for (const Background* background : backgrounds) {
+      for (size_t i = 0; i < background->jobs_.size(); ++i)
+        text.sample({{"job", background->jobs_[i]->name()}}, value(background->counts_[i]));
+    }
+  };
+  using Counts = Background::Counts;
+  family("stator_background_steps_total",
+         "Steps of background jobs after which there was more to do.",
+         [](const Counts& counts) { return counts.steps.value(); });
+  family("stator_background_failures_total",
+         "Steps of background jobs that failed and are tried again.",
+         [](const Counts& counts) { return counts.failures.value(); });
+  family("stator_background_busy_seconds_total", "Time that background jobs have worked.",
+         [](const Counts& counts) { return static_cast<double>(counts.busy_us.value()) * 1e-6; });
 }
 
 }  // namespace stator::work

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <condition_variable>
+#include <initializer_list>
 #include <memory>
 #include <mutex>
 #include <thread>
@@ -29,12 +30,13 @@ class Background {
   explicit Background(std::vector<std::unique_ptr<Job>> jobs);
   ~Background();
   void wake();
-  void write_metrics(metrics::Text& text) const;
 
  private:
   void run();
   bool run_jobs();
 
+  friend void write_metrics(metrics::Text& text,
+                            std::initializer_list<const Background*> backgrounds);
   struct Counts {
     metrics::Counter steps;  // that had something to do
     metrics::Counter failures;
@@ -51,5 +53,8 @@ class Background {
                      1};  // where what a job awaits goes on: not on the engine's committer
   std::thread thread_;
 };
+
+// Shows what the jobs of all of them have done, for Prometheus.
+void write_metrics(metrics::Text& text, std::initializer_list<const Background*> backgrounds);
 
 }  // namespace stator::work

@@ -1,0 +1,32 @@
+// Writes a table to files: in the layout of an export to S3, or as CSV.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+
+#include "client/endpoint.h"
+
+namespace stator::moving {
+
+struct ExportOptions {
+  std::string table;
+  std::filesystem::path to;  // a folder; it is made
+  bool is_csv = false;
+  size_t segments = 4;
+  std::filesystem::path state;  // see checkpoint.h
+  std::string what;             // names the work in it
+  bool quiet = false;
+};
+
+struct ExportResult {
+  uint64_t items = 0;
+  double seconds = 0;
+  std::string folder;  // where the manifests are, or the CSV file
+};
+
+// Throws std::runtime_error: then the state is kept, and the same call goes on from there (CSV
+// starts over).
+ExportResult export_table(client::Endpoint& endpoint, const ExportOptions& options);
+
+}  // namespace stator::moving
