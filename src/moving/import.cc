@@ -106,7 +106,8 @@ class Importer {
     }
     const std::lock_guard lock(mutex_);
     if (failure_) {
-      save();
+      // Where nothing was done, there is nothing to go on from.
+      if (checkpoint_.items > 0) save();
       std::rethrow_exception(failure_);
     }
     std::filesystem::remove(options_.state);

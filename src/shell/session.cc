@@ -470,7 +470,11 @@ std::vector<std::string> Session::complete(std::string_view before, std::string_
   if (before.find_first_not_of(" \t") == std::string_view::npos) offer(command_names());
   offer(tables_);
   offer(attributes_);
-  if (!word.empty()) offer(keywords());
+  // "Ord" is the beginning of a name, not of ORDER BY.
+  const bool one_case = word == lower(word) || std::none_of(word.begin(), word.end(), [](char c) {
+                          return c >= 'a' && c <= 'z';
+                        });
+  if (!word.empty() && one_case && !is_command(before)) offer(keywords());
   return names;
 }
 

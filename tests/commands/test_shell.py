@@ -36,7 +36,7 @@ def test_statements_in_a_pipe(shell):
         "PK  SK  name   tags     total\n"
         "--  --  -----  -------  -----\n"
         "a    1  first  [\"x\",2]\n"
-        "a   10                   2.5\n")
+        "a   10                    2.5\n")
     assert shell("SELECT * FROM Orders WHERE PK = 'nobody'").stdout == "no rows\n"
 
 
@@ -71,7 +71,7 @@ def test_a_transaction_happens_as_a_whole(shell):
     shell(SETUP)
     update = "UPDATE Orders SET n = 1 WHERE PK = 'a' AND SK = {};"
     assert shell("begin\n" + update.format(1) + update.format(10) + "\ncommit").stdout == "committed\n"
-    result = shell("begin\n" + update.format(1) + "INSERT INTO Orders VALUE {'PK': 'a', 'SK': 1};\ncommit", code=1)
+    result = shell("begin\n" + update.format(10) + "INSERT INTO Orders VALUE {'PK': 'a', 'SK': 1};\ncommit", code=1)
     assert "TransactionCanceledException" in result.stderr
     assert shell("begin\n" + update.format(99) + "\nrollback").stdout == ""
 
