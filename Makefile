@@ -2,6 +2,7 @@
 # make run    installs what is missing, builds, and serves on port 8000 (PORT=…; ARGS="--in-memory" for no files)
 # make test   installs what is missing, builds, and runs every test (SUITES="unit wire" for some of them)
 # make bench  measures the server beside nginx and its peers: see bench/README.md (BENCH="--only Query")
+# make scale  a million items: an index built under writes and kills, items that expire (ITEMS=…; some ten minutes)
 #
 # make package  builds the server and a Debian package of it
 #
@@ -18,8 +19,9 @@ SOURCES = $(shell git ls-files --cached --others --exclude-standard -- '*.cc' '*
 
 .DEFAULT_GOAL := build
 BENCH ?=
+ITEMS ?= 1000000
 
-.PHONY: build run test bench package format format-check tidy clean
+.PHONY: build run test bench scale package format format-check tidy clean
 
 # The server alone, without what only tests need; a tree that is already configured keeps its settings.
 build:
@@ -40,6 +42,10 @@ bench: build
 	@$(INSTALL) bench
 	@npm --prefix bench/peers install --no-audit --no-fund --no-package-lock || echo "bench: no peers from npm"
 	@bench/run.py $(BENCH)
+
+scale: build
+	@STATOR_BINARY=$(BUILD)/stator /usr/bin/python3 tests/scale/index_under_writes.py --items $(ITEMS)
+	@STATOR_BINARY=$(BUILD)/stator /usr/bin/python3 tests/scale/expiring_items.py --items $(ITEMS) --judge
 
 package: build
 	@BUILD=$(BUILD) tools/package

@@ -20,6 +20,7 @@ ENUM_ORDER = {
     "ProjectionType": ["ALL", "INCLUDE", "KEYS_ONLY"],
     "BillingMode": ["PROVISIONED", "PAY_PER_REQUEST"],
     "AttributeAction": ["ADD", "DELETE", "PUT"],
+    "InputCompressionType": ["ZSTD", "NONE", "GZIP"],
 }
 
 # The order in which the service lists violations of several members, where it was seen (dynalite's and paritysuite's

@@ -58,6 +58,16 @@ struct StreamSettings {
   std::string label;  // of the latest stream, also after it was turned off
 };
 
+// A Kinesis data stream that takes, or took, the table's changes from its hidden stream.
+struct KinesisDestination {
+  std::string stream_arn;
+  std::string precision = {};  // of times: "MILLISECOND", "MICROSECOND"; empty: not said
+  bool enabled = false;        // at most one is
+  bool updating = false;       // the last change was one of the precision
+  int64_t changed_ms = 0;
+  int64_t enabled_ms = 0;  // when it was enabled last
+};
+
 // Encryption with a key of KMS. Kept and shown, nothing else.
 struct EncryptionSettings {
   bool enabled = false;
@@ -122,7 +132,8 @@ struct Table {
   std::optional<int64_t> table_class_updated_ms;
   std::optional<EncryptionSettings> encryption;
   std::optional<StreamSettings> stream;
-  bool hidden_stream = false;  // changes are recorded for a destination too
+  std::vector<KinesisDestination> kinesis;  // newest first
+  bool hidden_stream = false;               // changes are recorded for a destination too
   model::StreamNumber last_stream_number = 0;
   std::vector<std::pair<std::string, std::string>> tags;
   // Indexes that were deleted and whose entries are still to be erased.

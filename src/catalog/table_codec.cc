@@ -137,6 +137,21 @@ void write_captures(json::Object& object, const model::TableSchema& schema) {
   list.close();
 }
 
+void write_kinesis(std::string& out, const std::vector<KinesisDestination>& destinations) {
+  json::Array list(out);
+  for (const KinesisDestination& destination : destinations) {
+    json::Object one(list.element());
+    one.string("stream_arn", destination.stream_arn);
+    one.string("precision", destination.precision);
+    one.boolean("enabled", destination.enabled);
+    one.boolean("updating", destination.updating);
+    one.integer("changed_ms", destination.changed_ms);
+    one.integer("enabled_ms", destination.enabled_ms);
+    one.close();
+  }
+  list.close();
+}
+
 // --- reading
 
 [[noreturn]] void corrupt(const std::string& what) {
@@ -335,6 +350,7 @@ std::string encode_table(const Table& table) {
     stream.close();
   }
   if (table.hidden_stream) object.boolean("hidden_stream", true);
+  if (!table.kinesis.empty()) write_kinesis(object.key("kinesis"), table.kinesis);
   if (table.last_stream_number != 0) object.integer("last_stream_number", table.last_stream_number);
   write_captures(object, *table.schema);
   if (!table.tags.empty()) {
@@ -420,6 +436,16 @@ Table decode_table(std::string_view record) {
                                   .label = string_or_empty(*stream, "label")};
   }
   table.hidden_stream = json::bool_member(root, "hidden_stream").value_or(false);
+  if (json::member(root, "kinesis")) {
+    for (const Element one : need_array(root, "kinesis")) {
+      table.kinesis.push_back({.stream_arn = need_string(one, "stream_arn"),
+                               .precision = string_or_empty(one, "precision"),
+                               .enabled = json::bool_member(one, "enabled").value_or(false),
+                               .updating = json::bool_member(one, "updating").value_or(false),
+                               .changed_ms = need_int(one, "changed_ms"),
+                               .enabled_ms = need_int(one, "enabled_ms")});
+    }
+  }
   table.last_stream_number =
       static_cast<model::StreamNumber>(json::int_member(root, "last_stream_number").value_or(0));
   if (json::member(root, "tags")) {

@@ -7,12 +7,15 @@
 #include "catalog/catalog.h"
 #include "catalog/scaling.h"
 #include "catalog/transfers.h"
+#include "database/notes.h"
 #include "database/table_metrics.h"
 #include "engine/adversary.h"
 #include "expr/parse_cache.h"
 #include "json/writer.h"
 #include "ops/contributor_insights.h"
+#include "ops/kinesis_destinations.h"
 #include "ops/operation.h"
+#include "ops/stream_iterator.h"
 #include "ops/transaction.h"
 #include "store/store.h"
 #include "work/jobs.h"
@@ -59,17 +62,36 @@ Answer error_answer(const ApiError& error) {
   return answer;
 }
 
-std::unique_ptr<engine::Engine> open_engine(const DatabaseOptions& options) {
+std::unique_ptr<engine::Engine> open_engine(const DatabaseOptions& options,
+                                            engine::Activity& activity) {
   engine::RocksdbOptions rocksdb;
   rocksdb.clock = options.clock;
   rocksdb.directory = options.directory;
   rocksdb.durability = options.durability;
   rocksdb.block_cache_bytes = options.block_cache_bytes;
+  rocksdb.activity = &activity;
   auto engine = engine::open_rocksdb(rocksdb);
   if (options.adversary_seed == 0) return engine;
   engine::AdversaryOptions adversary;
   adversary.seed = options.adversary_seed;
   return engine::make_adversary(std::move(engine), adversary);
+}
+
+// Backups, and tables that are being restored; how far those have come, stator_table_items says.
+void write_recovery_metrics(metrics::Text& text, const catalog::Catalog& catalog,
+                            const catalog::Backups& backups) {
+  const auto tables = catalog.list();
+  const auto restored = std::count_if(tables.begin(), tables.end(),
+                                      [](const auto& table) { return table->restore.has_value(); });
+  text.gauge("stator_restores_under_way", "Tables that are being restored.",
+             static_cast<double>(restored));
+  const auto list = backups.list();
+  const auto system =
+      std::count_if(list.begin(), list.end(), [](const auto& backup) { return backup->system; });
+  text.family("stator_backups", "gauge", "Backups that are kept, by who made them.");
+  text.sample({{"type", "SYSTEM"}}, static_cast<uint64_t>(system));
+  text.sample({{"type", "USER"}},
+              static_cast<uint64_t>(list.size()) - static_cast<uint64_t>(system));
 }
 
 // Exports and imports by what became of them, and how far those under way have come.
@@ -120,7 +142,7 @@ class DatabaseOnEngine final : public Database {
  public:
   explicit DatabaseOnEngine(const DatabaseOptions& options)
       : clock_(options.clock != nullptr ? *options.clock : system_clock_),
-        engine_(open_engine(options)),
+        engine_(open_engine(options, activity_)),
         catalog_(*engine_, clock_,
                  {.region = options.region,
                   .account = options.account,
@@ -183,6 +205,22 @@ class DatabaseOnEngine final : public Database {
 
   std::string insights() const override { return ops::insights_report(context_); }
 
+  Task<void> keep(std::vector<Note> notes) override { return notes_.keep(std::move(notes)); }
+  Task<std::vector<Note>> kept(std::string prefix) override {
+    return notes_.kept(std::move(prefix));
+  }
+  uint64_t version() const override { return engine_->committed_version(); }
+  std::vector<KinesisFeed> kinesis_feeds() const override {
+    std::vector<KinesisFeed> feeds;
+    for (ops::KinesisFeed& feed : ops::kinesis_feeds(context_)) {
+      feeds.push_back(
+          {std::move(feed.stream_arn), std::move(feed.kinesis_arn), std::move(feed.precision)});
+    }
+    return feeds;
+  }
+  std::string latest_sequence_number() const override {
+    return ops::latest_sequence_number(engine_->committed_version());
+  }
   std::vector<std::string> targets() const override {
     std::vector<std::string> targets;
     for (const ops::Operation& operation : ops::operations())
@@ -197,15 +235,16 @@ class DatabaseOnEngine final : public Database {
     co_await tables;
     engine_->write_metrics(text);
     work::write_metrics(text, {&background_, &transfer_background_});
+    write_recovery_metrics(text, catalog_, backups_);
     write_transfer_metrics(text, transfers_);
   }
 
  private:
   std::vector<std::unique_ptr<work::Job>> make_jobs(const DatabaseOptions& options) {
-    const work::Site site{catalog_, store_, clock_, backups_};
+    const work::Site site{catalog_, store_, clock_, backups_, activity_};
     std::vector<std::unique_ptr<work::Job>> jobs;
     jobs.push_back(work::make_cleaning(site));
-    jobs.push_back(work::make_backfill(site));
+    jobs.push_back(work::make_backfill(site, options.ttl_delay_s));
     jobs.push_back(work::make_expiry(site, options.ttl_delay_s));
     jobs.push_back(work::make_history_keeping(site));
     jobs.push_back(work::make_restoring(site));
@@ -215,8 +254,10 @@ class DatabaseOnEngine final : public Database {
   }
 
   std::vector<std::unique_ptr<work::Job>> make_transfer_jobs(const DatabaseOptions& options) {
-    const work::TransferSite site{
-        {catalog_, store_, clock_, backups_}, transfers_, *objects_, import_logs(options)};
+    const work::TransferSite site{{catalog_, store_, clock_, backups_, activity_},
+                                  transfers_,
+                                  *objects_,
+                                  import_logs(options)};
     std::vector<std::unique_ptr<work::Job>> jobs;
     jobs.push_back(work::make_exporting(site));
     jobs.push_back(work::make_importing(site));
@@ -225,7 +266,9 @@ class DatabaseOnEngine final : public Database {
 
   SystemClock system_clock_;
   const Clock& clock_;
+  engine::Activity activity_;
   std::unique_ptr<engine::Engine> engine_;
+  Notes notes_{*engine_};
   catalog::Catalog catalog_;
   catalog::Scaling scaling_;
   catalog::Backups backups_;

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -60,6 +61,21 @@ struct Answer {
   uint64_t parsed_us = 0;
 };
 
+// Something small and durable beside the tables. The key is the user's own, of at most 1000 bytes.
+struct Note {
+  std::string key;
+  std::optional<std::string> value;  // none: there is no such note
+  bool operator==(const Note&) const = default;
+};
+
+// A hidden stream that feeds, or fed, a Kinesis data stream.
+struct KinesisFeed {
+  std::string stream_arn;  // of the hidden stream, for the operations of DynamoDB Streams
+  std::string kinesis_arn;
+  std::string precision;  // "MILLISECOND" or "MICROSECOND"
+  bool operator==(const KinesisFeed&) const = default;
+};
+
 // Thread-safe. Outlives the requests under way.
 class Database {
  public:
@@ -76,6 +92,20 @@ class Database {
                                std::string body, Caller caller) = 0;
   // What contributor insights have counted, as JSON: see ops/contributor_insights.h.
   virtual std::string insights() const { return "{}"; }
+
+  // Keeps the notes that have a value and forgets those that have none, all of them or, with an
+  // exception, none. Durable when it ends.
+  virtual Task<void> keep(std::vector<Note>) { co_return; }
+  // The notes whose keys begin with `prefix`, in the order of their keys.
+  virtual Task<std::vector<Note>> kept(std::string) { co_return std::vector<Note>{}; }
+  // Rises with every change of anything, so that a poller can see for nothing whether there may be
+  // something new.
+  virtual uint64_t version() const { return 0; }
+  // As a sequence number of any stream: everything written later comes after it, everything that
+  // was acknowledged does not.
+  virtual std::string latest_sequence_number() const { return {}; }
+  // Those of tables that are there, also while the records of one that was disabled can be read.
+  virtual std::vector<KinesisFeed> kinesis_feeds() const { return {}; }
   // Every operation, as X-Amz-Target names it: "DynamoDB_20120810.PutItem".
   virtual std::vector<std::string> targets() const { return {}; }
   // Why writes are refused; empty while all is well.

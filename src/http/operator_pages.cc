@@ -26,10 +26,12 @@ bool is_operator_path(std::string_view path) {
 }
 
 bool answer_operator(const net::Request& request, net::Response& response, std::string_view version,
-                     const Database& database, bool ending) {
+                     const Database& database, bool ending, const triggers::Mappings* mappings) {
   const std::string_view page = request.path.substr(kRoot.size());
   response.content_type = "application/json";
-  if (page != "health" && page != "ready" && page != "insights" && page != "metrics") {
+  const bool is_triggers = page == "triggers" && mappings != nullptr;
+  if (page != "health" && page != "ready" && page != "insights" && page != "metrics" &&
+      !is_triggers) {
     response.status = 404;
     response.body = R"({"error":"no such page"})";
     return false;
@@ -43,6 +45,8 @@ bool answer_operator(const net::Request& request, net::Response& response, std::
   if (page == "metrics") return true;
   if (page == "insights") {
     response.body = database.insights();
+  } else if (is_triggers) {
+    response.body = mappings->report();
   } else if (page == "ready") {
     answer_ready(response, database, ending);
   } else {

@@ -5,6 +5,7 @@
 
 #include "database/database.h"
 #include "net/http_message.h"
+#include "triggers/mappings.h"
 
 namespace stator::http {
 
@@ -17,9 +18,9 @@ inline constexpr std::string_view kMetricsType = "text/plain; version=0.0.4; cha
 // GET /_stator/health: {"status":"ok","version":"…"} as long as the process answers.
 // GET /_stator/ready: 200 if it takes requests, 503 with the reason if it ends (`ending`) or cannot
 // write any more. GET /_stator/insights: the keys that are used most, of tables with contributor
-// insights. True for /_stator/metrics with a right method: the caller writes that page. Anything
-// else there is 404 or 405.
+// insights. GET /_stator/triggers: what the event source mappings do. True for /_stator/metrics
+// with a right method: the caller writes that page. Anything else there is 404 or 405.
 bool answer_operator(const net::Request& request, net::Response& response, std::string_view version,
-                     const Database& database, bool ending);
+                     const Database& database, bool ending, const triggers::Mappings* mappings);
 
 }  // namespace stator::http

@@ -12,6 +12,7 @@
 #include "http/operator_pages.h"
 #include "http/wire_errors.h"
 #include "net/gzip.h"
+#include "triggers/api.h"
 
 namespace stator::http {
 
@@ -59,10 +60,12 @@ void answer_preflight(const net::Request& request, net::Response& response) {
 
 }  // namespace
 
-Service::Service(ServiceOptions options, Database& database, const net::SignatureCheck& signatures)
+Service::Service(ServiceOptions options, Database& database, const net::SignatureCheck& signatures,
+                 triggers::Mappings* mappings)
     : options_(std::move(options)),
       database_(database),
       signatures_(signatures),
+      mappings_(mappings),
       metrics_(database.targets()),
       health_("healthy: dynamodb." + options_.region + ".amazonaws.com ") {}
 
@@ -71,7 +74,14 @@ Task<void> Service::handle(net::Request& request, net::Response& response) {
   request.id = ids_.request_id();
   std::string error;
   try {
-    std::optional<Call> call = route(request, response);
+    const bool is_lambda = mappings_ != nullptr && triggers::is_mappings_path(request.path);
+    std::optional<Call> call;
+    if (is_lambda) {
+      Task<void> task = answer_lambda(request, response);
+      co_await task;
+    } else {
+      call = route(request, response);
+    }
     request.times.routed_us = metrics::steady_us();
     if (call) {
       call->caller.request_id = request.id;
@@ -146,7 +156,7 @@ void Service::written(const net::Request& request, const net::Response& response
 std::optional<Service::Call> Service::route(net::Request& request, net::Response& response) const {
   if (is_operator_path(request.path)) {
     const bool ending = options_.ending && options_.ending();
-    if (answer_operator(request, response, options_.version, database_, ending))
+    if (answer_operator(request, response, options_.version, database_, ending, mappings_))
       response.content_type = kMetricsType;
     return std::nullopt;
   }
@@ -218,6 +228,30 @@ std::optional<Service::Call> Service::route(net::Request& request, net::Response
     return std::nullopt;
   }
   return call;
+}
+
+Task<void> Service::answer_lambda(net::Request& request, net::Response& response) const {
+  response.content_type = kJson;
+  if (!decode_body(request, response)) co_return;
+  std::variant<net::Signature, net::SignatureError> parsed = net::parse_signature(request);
+  std::optional<net::SignatureError> wrong;
+  if (const auto* malformed = std::get_if<net::SignatureError>(&parsed)) {
+    wrong = *malformed;
+  } else {
+    wrong = signatures_.check(request, std::get<net::Signature>(parsed));
+  }
+  if (wrong) {
+    response.status = 403;
+    response.add_header("x-amzn-ErrorType", signature_error_name(*wrong));
+    response.body = lambda_error(wrong->message);
+    co_return;
+  }
+  auto pending = triggers::answer_api(*mappings_, request.method, std::string(request.path),
+                                      std::string(request.query), std::move(request.body));
+  triggers::ApiAnswer answer = co_await pending;
+  response.status = answer.status;
+  if (!answer.error_type.empty()) response.add_header("x-amzn-ErrorType", answer.error_type);
+  response.body = std::move(answer.body);
 }
 
 bool Service::decode_body(net::Request& request, net::Response& response) const {

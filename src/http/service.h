@@ -13,6 +13,7 @@
 #include "http/request_metrics.h"
 #include "net/http_message.h"
 #include "net/signature.h"
+#include "triggers/mappings.h"
 
 namespace stator::http {
 
@@ -31,8 +32,9 @@ struct ServiceOptions {
 // Thread-safe.
 class Service final : public net::Handler {
  public:
-  // Both outlive the service.
-  Service(ServiceOptions options, Database& database, const net::SignatureCheck& signatures);
+  // All outlive the service. Without `mappings` there is nothing of Lambda's API.
+  Service(ServiceOptions options, Database& database, const net::SignatureCheck& signatures,
+          triggers::Mappings* mappings = nullptr);
 
   Task<void> handle(net::Request& request, net::Response& response) override;
   void written(const net::Request& request, const net::Response& response) override;
@@ -47,6 +49,8 @@ class Service final : public net::Handler {
 
   // Answers everything that needs no operation, errors of the wire included; a Call for the rest.
   std::optional<Call> route(net::Request& request, net::Response& response) const;
+  // Lambda's API, which says by the path what is asked for.
+  Task<void> answer_lambda(net::Request& request, net::Response& response) const;
   Task<void> answer_metrics(net::Response& response);
   // False if the body was answered with an error.
   bool decode_body(net::Request& request, net::Response& response) const;
@@ -55,6 +59,7 @@ class Service final : public net::Handler {
   ServiceOptions options_;
   Database& database_;
   const net::SignatureCheck& signatures_;
+  triggers::Mappings* const mappings_;
   RandomIds ids_;
   RequestMetrics metrics_;
   std::string health_;

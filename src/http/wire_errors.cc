@@ -35,19 +35,29 @@ std::string coral_error(std::string_view name, std::string_view message) {
   return body.append("}");
 }
 
-std::string signature_error(const net::SignatureError& error) {
+std::string_view signature_error_name(const net::SignatureError& error) {
   using Kind = net::SignatureError::Kind;
   switch (error.kind) {
     case Kind::kMissingAuthenticationToken:
-      return coral_error("MissingAuthenticationTokenException", error.message);
+      return "MissingAuthenticationTokenException";
     case Kind::kIncompleteSignature:
-      return coral_error("IncompleteSignatureException", error.message);
+      return "IncompleteSignatureException";
     case Kind::kInvalidSignature:
-      return coral_error("InvalidSignatureException", error.message);
+      return "InvalidSignatureException";
     case Kind::kUnrecognizedClient:
-      return coral_error("UnrecognizedClientException", error.message);
+      break;
   }
-  return std::string(kInternalServerError);
+  return "UnrecognizedClientException";
+}
+
+std::string signature_error(const net::SignatureError& error) {
+  return coral_error(signature_error_name(error), error.message);
+}
+
+std::string lambda_error(std::string_view message) {
+  std::string body = R"({"message":")";
+  append_escaped(body, message);
+  return body.append("\"}");
 }
 
 }  // namespace stator::http

@@ -13,6 +13,10 @@ namespace stator::http {
 std::string coral_error(std::string_view name, std::string_view message = {});
 
 std::string signature_error(const net::SignatureError& error);
+// "MissingAuthenticationTokenException" and the like.
+std::string_view signature_error_name(const net::SignatureError& error);
+// {"message":"…"}: what Lambda answers, its errors' names being in a header.
+std::string lambda_error(std::string_view message);
 
 // The service could not do it, and says no more. Also what a body gets that is not in the coding it
 // claims.

@@ -74,9 +74,19 @@ void ClientConnection::connect_to(const Url& url, Deadline deadline) {
     throw HttpError(Kind::kConnect, "cannot resolve " + url.host + ": " + gai_strerror(result));
   }
   const std::unique_ptr<addrinfo, decltype(&freeaddrinfo)> addresses(found, &freeaddrinfo);
+  int left = 0;
+  for (const addrinfo* address = found; address != nullptr; address = address->ai_next) ++left;
   std::string why = "no address";
-  for (const addrinfo* address = found; address != nullptr; address = address->ai_next) {
-    if (connect_one(address, deadline, why)) return;
+  for (const addrinfo* address = found; address != nullptr; address = address->ai_next, --left) {
+    // An address that does not answer must not take the time of the next one.
+    const auto now = std::chrono::steady_clock::now();
+    const Deadline own = left > 1 ? now + (deadline - now) / left : deadline;
+    try {
+      if (connect_one(address, own, why)) return;
+    } catch (const HttpError& error) {
+      if (error.kind() != Kind::kTimeout || left == 1) throw;
+      why = error.what();
+    }
   }
   throw HttpError(Kind::kConnect, "cannot connect to " + peer_ + ": " + why);
 }

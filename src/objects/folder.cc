@@ -247,7 +247,8 @@ class Folder final : public ObjectStore {
     if (is_temporary_) std::filesystem::remove_all(root_, ignored);
   }
 
-  std::unique_ptr<Upload> upload(const std::string& bucket, const std::string& key) override {
+  std::unique_ptr<Upload> upload(const std::string& bucket, const std::string& key,
+                                 const Terms&) override {
     const std::vector<std::string> segments = split_key(key);
     File folder = make_bucket(bucket);
     File uploads = make_folder_in(folder.get(), std::string(kUploads), key);

@@ -3,8 +3,8 @@
 namespace stator::objects {
 
 std::string ObjectStore::put(const std::string& bucket, const std::string& key,
-                             std::string_view bytes) {
-  const auto writing = upload(bucket, key);
+                             std::string_view bytes, const Terms& terms) {
+  const auto writing = upload(bucket, key, terms);
   writing->write(bytes);
   return writing->finish();
 }

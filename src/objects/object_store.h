@@ -53,14 +53,22 @@ class Upload {
   virtual std::string finish() = 0;
 };
 
+// What S3 is asked for besides an object; folders know nothing of it.
+struct Terms {
+  std::string kms_key;  // with kms: the key, or empty for the account's own
+  bool kms = false;     // encrypted with a key of KMS
+};
+
 // Thread-safe. Every call throws ObjectError.
 class ObjectStore {
  public:
   virtual ~ObjectStore() = default;
 
-  virtual std::unique_ptr<Upload> upload(const std::string& bucket, const std::string& key) = 0;
+  virtual std::unique_ptr<Upload> upload(const std::string& bucket, const std::string& key,
+                                         const Terms& terms = {}) = 0;
   // Whole, at once. Its ETag, without quotes.
-  std::string put(const std::string& bucket, const std::string& key, std::string_view bytes);
+  std::string put(const std::string& bucket, const std::string& key, std::string_view bytes,
+                  const Terms& terms = {});
 
   // Up to `size` bytes from `offset` on; fewer only at the object's end. With an `etag`: kRefused
   // if the object is another one by now.

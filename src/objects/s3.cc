@@ -76,7 +76,8 @@ class S3 final : public ObjectStore {
     while (endpoint_.path.ends_with('/')) endpoint_.path.pop_back();
   }
 
-  std::unique_ptr<Upload> upload(const std::string& bucket, const std::string& key) override;
+  std::unique_ptr<Upload> upload(const std::string& bucket, const std::string& key,
+                                 const Terms& terms) override;
 
   std::string read(const std::string& bucket, const std::string& key, uint64_t offset, size_t size,
                    const std::string& etag) override {
@@ -225,8 +226,8 @@ class S3 final : public ObjectStore {
 // Small objects go in one request, others in parts.
 class S3Upload final : public Upload {
  public:
-  S3Upload(S3& s3, std::string bucket, std::string key)
-      : s3_(s3), bucket_(std::move(bucket)), key_(std::move(key)) {}
+  S3Upload(S3& s3, std::string bucket, std::string key, Terms terms)
+      : s3_(s3), bucket_(std::move(bucket)), key_(std::move(key)), terms_(std::move(terms)) {}
   ~S3Upload() override {
     if (upload_id_.empty() || finished_) return;
     try {
@@ -249,6 +250,7 @@ class S3Upload final : public Upload {
   std::string finish() override {
     if (upload_id_.empty()) {
       net::ClientRequest request = s3_.request_of("PUT", bucket_, key_);
+      request.headers = encryption();
       request.body = std::move(buffer_);
       finished_ = true;
       return without_quotes(s3_.send(std::move(request), bucket_, key_).header("etag"));
@@ -264,12 +266,31 @@ class S3Upload final : public Upload {
       request.body += "</ETag></Part>";
     }
     request.body += "</CompleteMultipartUpload>";
-    const net::ClientResponse response = s3_.send(std::move(request), bucket_, key_);
-    finished_ = true;
-    return without_quotes(element_text(response.body, "ETag"));
+    try {
+      const net::ClientResponse response = s3_.send(std::move(request), bucket_, key_);
+      finished_ = true;
+      return without_quotes(element_text(response.body, "ETag"));
+    } catch (const ObjectError& error) {
+      // An end whose answer was lost, and that was asked for again: the object is there, the upload
+      // is not.
+      if (std::string_view(error.what()).find("NoSuchUpload") == std::string_view::npos) throw;
+      const auto found = s3_.list(bucket_, key_, {}, 1);
+      if (found.empty() || found[0].key != key_) throw;
+      finished_ = true;
+      return found[0].etag;
+    }
   }
 
  private:
+  net::Fields encryption() const {
+    net::Fields headers;
+    if (terms_.kms) headers.emplace_back("x-amz-server-side-encryption", "aws:kms");
+    if (terms_.kms && !terms_.kms_key.empty()) {
+      headers.emplace_back("x-amz-server-side-encryption-aws-kms-key-id", terms_.kms_key);
+    }
+    return headers;
+  }
+
   void send_part() {
     if (upload_id_.empty()) begin();
     if (parts_.size() >= kMaxParts) {
@@ -286,6 +307,7 @@ class S3Upload final : public Upload {
   void begin() {
     net::ClientRequest request = s3_.request_of("POST", bucket_, key_);
     request.url.query = "uploads=";
+    request.headers = encryption();
     const net::ClientResponse response = s3_.send(std::move(request), bucket_, key_);
     upload_id_ = element_text(response.body, "UploadId");
     if (upload_id_.empty()) {
@@ -296,14 +318,16 @@ class S3Upload final : public Upload {
   S3& s3_;
   const std::string bucket_;
   const std::string key_;
+  const Terms terms_;
   std::string buffer_;  // at most one part
   std::string upload_id_;
   std::vector<std::string> parts_;  // their ETags
   bool finished_ = false;
 };
 
-std::unique_ptr<Upload> S3::upload(const std::string& bucket, const std::string& key) {
-  return std::make_unique<S3Upload>(*this, bucket, key);
+std::unique_ptr<Upload> S3::upload(const std::string& bucket, const std::string& key,
+                                   const Terms& terms) {
+  return std::make_unique<S3Upload>(*this, bucket, key, terms);
 }
 
 }  // namespace

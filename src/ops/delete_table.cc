@@ -13,6 +13,9 @@ catalog::Backup system_backup(const Context& context, const catalog::Table& tabl
                               const store::Store::Size& size) {
   catalog::Backup backup;
   backup.created_ms = context.clock.now_ms();
+  // Without a random part, its time alone tells it from others of a table of that name.
+  while (context.backups.find(table.name(), context.backups.make_id(backup.created_ms, true)))
+    ++backup.created_ms;
   backup.id = context.backups.make_id(backup.created_ms, true);
   backup.name = table.name() + "$DeletedTableBackup";
   backup.system = true;

@@ -13,6 +13,11 @@ using json::Element;
 
 constexpr std::string_view kNamePattern = "[a-zA-Z0-9_.-]+";
 constexpr std::string_view kNoDollarPattern = "^[^\\$]+$";
+constexpr std::string_view kBucketPattern = "^[a-z0-9A-Z]+[\\.\\-\\w]*[a-z0-9A-Z]+$";
+constexpr std::string_view kAccountPattern = "[0-9]{12}";
+constexpr std::string_view kDelimiterPattern = "[,;:|\\t ]";
+constexpr std::string_view kHeaderPattern = "[\\x20-\\x21\\x23-\\x2B\\x2D-\\x7E]*";
+constexpr std::string_view kPageTokenPattern = "([0-9a-f]{16})+";
 constexpr size_t kMaxNameLength = 255;
 constexpr size_t kMaxArnLength = 1024;
 // The service prints and enforces this for the keys of RequestItems, though a single TableName may
@@ -24,10 +29,35 @@ bool is_name_character(char c) {
          c == '.' || c == '-';
 }
 
+bool is_letter_or_digit(char c) {
+  return is_name_character(c) && c != '_' && c != '.' && c != '-';
+}
+
+template <typename Predicate>
+bool all_of(std::string_view text, Predicate predicate) {
+  return std::all_of(text.begin(), text.end(), predicate);
+}
+
+// The patterns of the model by hand: a regular expression library is no match for what clients may
+// send.
 bool matches(std::string_view text, std::string_view pattern) {
   if (pattern == kNamePattern)
     return !text.empty() && std::all_of(text.begin(), text.end(), is_name_character);
   if (pattern == kNoDollarPattern) return !text.empty() && text.find('$') == std::string_view::npos;
+  if (pattern == kBucketPattern) {
+    return text.size() >= 2 && is_letter_or_digit(text.front()) &&
+           is_letter_or_digit(text.back()) && all_of(text, is_name_character);
+  }
+  if (pattern == kAccountPattern)
+    return text.size() == 12 && all_of(text, [](char c) { return c >= '0' && c <= '9'; });
+  if (pattern == kDelimiterPattern)
+    return text.size() == 1 && std::string_view(",;:|\t ").find(text[0]) != std::string_view::npos;
+  if (pattern == kHeaderPattern)
+    return all_of(text, [](char c) { return c >= 0x20 && c <= 0x7E && c != '"' && c != ','; });
+  if (pattern == kPageTokenPattern) {
+    return !text.empty() && text.size() % 16 == 0 &&
+           all_of(text, [](char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f'); });
+  }
   return true;  // patterns of operations that are not served
 }
 

@@ -521,7 +521,7 @@ const Shape kDataCsvOptions{.kind = ShapeKind::kStructure, .name = "CsvOptions",
 const Shape kDataCsvDelimiter{.kind = ShapeKind::kString, .name = "CsvDelimiter", .min = 1, .max = 1, .pattern = "[,;:|\\t ]"};
 const Shape kDataCsvHeaderList{.kind = ShapeKind::kList, .name = "CsvHeaderList", .element = &kDataCsvHeader, .min = 1, .max = 255};
 const Shape kDataCsvHeader{.kind = ShapeKind::kString, .name = "CsvHeader", .min = 1, .max = 65536, .pattern = "[\\x20-\\x21\\x23-\\x2B\\x2D-\\x7E]*"};
-constexpr std::string_view kDataInputCompressionTypeValues[] = {"GZIP", "ZSTD", "NONE"};
+constexpr std::string_view kDataInputCompressionTypeValues[] = {"ZSTD", "NONE", "GZIP"};
 const Shape kDataInputCompressionType{.kind = ShapeKind::kString, .name = "InputCompressionType", .values = {kDataInputCompressionTypeValues, 3}};
 const Member kDataTableCreationParametersMembers[] = {{"TableName", &kDataTableName, true}, {"AttributeDefinitions", &kDataAttributeDefinitions, true}, {"KeySchema", &kDataKeySchema, true}, {"BillingMode", &kDataBillingMode, false}, {"ProvisionedThroughput", &kDataProvisionedThroughput, false}, {"OnDemandThroughput", &kDataOnDemandThroughput, false}, {"SSESpecification", &kDataSSESpecification, false}, {"GlobalSecondaryIndexes", &kDataGlobalSecondaryIndexList, false}, {"VectorIndexes", &kDataVectorIndexList, false}};
 const Shape kDataTableCreationParameters{.kind = ShapeKind::kStructure, .name = "TableCreationParameters", .members = {kDataTableCreationParametersMembers, 9}};

@@ -12,6 +12,7 @@ namespace {
 
 constexpr size_t kVersionDigits = 20;
 constexpr size_t kOrdinalDigits = 5;
+constexpr uint32_t kLastOrdinal = 99'999;
 constexpr std::string_view kFormat = "|1|";
 constexpr size_t kCheckBytes = 8;
 
@@ -29,6 +30,10 @@ std::string check_of(std::string_view arn, std::string_view bytes) {
 
 std::string sequence_number(store::StreamPosition at) {
   return "1" + padded(at.version, kVersionDigits) + padded(at.ordinal, kOrdinalDigits);
+}
+
+std::string latest_sequence_number(uint64_t version) {
+  return sequence_number({version, kLastOrdinal});
 }
 
 std::optional<store::StreamPosition> parse_sequence_number(std::string_view text) {

@@ -12,6 +12,8 @@ namespace stator::ops {
 
 // Digits only, of one length, so that numbers and texts have one order.
 std::string sequence_number(store::StreamPosition at);
+// That of the last record which a commit could have.
+std::string latest_sequence_number(uint64_t version);
 std::optional<store::StreamPosition> parse_sequence_number(std::string_view text);
 
 struct ShardIterator {

@@ -209,6 +209,10 @@ const std::vector<Option>& table() {
        "provisioned: capacity that a table asked for is kept; full: also the service's limit on a "
        "single partition key; off: nothing is throttled (provisioned)",
        take_throttle},
+      {"trigger-retry-ms", "MS",
+       "before a failed call of a function is made again; doubles up to 30 times that (1000)",
+       number(1, 3'600'000,
+              [](Options& o, uint64_t v) { o.trigger_retry_ms = static_cast<int64_t>(v); })},
       {"s3-root", "DIRECTORY",
        "where exports go and imports come from, each bucket a folder in it; without one: s3 in the "
        "data directory, or with --in-memory a temporary one ()",
@@ -300,6 +304,46 @@ std::optional<std::string> plain_text(const toml::node& node) {
   return std::nullopt;
 }
 
+// A table of names and addresses.
+std::map<std::string, net::Url> read_addresses(const std::string& source, const toml::node& node) {
+  if (!node.is_table()) throw OptionsError(source + " must be a table of names and addresses");
+  std::map<std::string, net::Url> addresses;
+  for (const auto& [key, value] : *node.as_table()) {
+    const std::string name(key.str());
+    const auto text = value.value_exact<std::string>();
+    const auto url = text ? net::parse_url(*text) : std::nullopt;
+    if (!url) {
+      throw OptionsError(
+          fmt::format("{}: {} must be an address such as http://127.0.0.1:9001", source, name));
+    }
+    addresses.emplace(name, *url);
+  }
+  return addresses;
+}
+
+void read_kinesis(const std::string& source, const toml::node& node,
+                  triggers::KinesisOptions& kinesis) {
+  if (!node.is_table()) throw OptionsError(source + " must be a table");
+  for (const auto& [key, value] : *node.as_table()) {
+    const std::string name(key.str());
+    const auto text = value.value_exact<std::string>();
+    if (!text) throw OptionsError(fmt::format("{}: {} must be a text", source, name));
+    if (name == "endpoint") {
+      kinesis.endpoint = net::parse_url(*text);
+      if (!kinesis.endpoint) {
+        throw OptionsError(
+            fmt::format("{}: endpoint must be an address such as http://127.0.0.1:4567", source));
+      }
+    } else if (name == "access-key") {
+      kinesis.credentials.access_key = *text;
+    } else if (name == "secret-key") {
+      kinesis.credentials.secret_key = *text;
+    } else {
+      throw OptionsError(fmt::format("unknown key in {}: {}", source, name));
+    }
+  }
+}
+
 void read_file(const std::string& path, ParsedOptions& parsed) {
   toml::table file;
   try {
@@ -326,6 +370,16 @@ void read_file(const std::string& path, ParsedOptions& parsed) {
   };
   for (const auto& [key, node] : file) {
     const std::string name(key.str());
+    if (name == "functions" || name == "destinations") {
+      auto& addresses = name == "functions" ? parsed.options.addresses.functions
+                                            : parsed.options.addresses.destinations;
+      addresses = read_addresses(fmt::format("{} in {}", name, path), node);
+      continue;
+    }
+    if (name == "kinesis") {
+      read_kinesis(fmt::format("kinesis in {}", path), node, parsed.options.kinesis);
+      continue;
+    }
     if (name != "s3" || !node.is_table()) {
       take_one(name, name, node);
       continue;
@@ -379,6 +433,17 @@ std::optional<std::string> nearest_name(std::string_view word,
   return nearest;
 }
 
+namespace {
+
+std::string url_text(const net::Url& url) {
+  std::string text = url.is_https ? "https://" : "http://";
+  text.append(url.authority()).append(url.path);
+  if (!url.query.empty()) text.append("?").append(url.query);
+  return text;
+}
+
+}  // namespace
+
 std::string describe_settings(const ParsedOptions& parsed) {
   std::string text =
       fmt::format("# Stator {}, {}\n", kVersion,
@@ -391,6 +456,17 @@ std::string describe_settings(const ParsedOptions& parsed) {
     const size_t width = widest - setting.name.size();
     text += fmt::format("{} = {:<{}}  # {}\n", setting.name, setting.value, width, setting.source);
   }
+  const auto add_addresses = [&](std::string_view name,
+                                 const std::map<std::string, net::Url>& addresses) {
+    if (addresses.empty()) return;
+    text += fmt::format("\n[{}]\n", name);
+    for (const auto& [key, url] : addresses)
+      text += fmt::format("\"{}\" = \"{}\"\n", key, url_text(url));
+  };
+  add_addresses("functions", parsed.options.addresses.functions);
+  add_addresses("destinations", parsed.options.addresses.destinations);
+  if (const auto& endpoint = parsed.options.kinesis.endpoint)
+    text += fmt::format("\n[kinesis]\nendpoint = \"{}\"\n", url_text(*endpoint));
   return text;
 }
 

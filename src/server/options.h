@@ -12,12 +12,18 @@
 #include "common/log.h"
 #include "database/database.h"
 #include "net/server.h"
+#include "triggers/invoker.h"
+#include "triggers/kinesis.h"
 
 namespace stator::server {
 
 struct Options {
   DatabaseOptions database;
   net::ServerOptions net;
+  // [functions] and [destinations] of the configuration file.
+  triggers::Addresses addresses;
+  triggers::KinesisOptions kinesis;  // [kinesis]
+  int64_t trigger_retry_ms = 1000;
   std::string log_level = "info";
   LogFormat log_format = LogFormat::kText;
   uint64_t slow_ms = 1000;  // requests that take longer are logged; 0: none

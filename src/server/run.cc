@@ -25,10 +25,14 @@
 #include "server/service_manager.h"
 #include "server/version.h"
 #include "shell/shell.h"
+#include "triggers/mappings.h"
 
 namespace stator::server {
 
 namespace {
+
+// A failed call is made again after at most this many times the first wait.
+constexpr int64_t kLongestRetry = 30;
 
 std::optional<std::string> from_environment(const std::string& name) {
   const char* value = std::getenv(name.c_str());
@@ -94,19 +98,33 @@ int serve(const Options& options) {
   net::Server server(options.net);
   server.bind();
   std::unique_ptr<Database> database = Database::open(options.database);
+  const SystemClock clock;
+  triggers::HttpInvoker invoker(options.addresses);
+  triggers::MappingsOptions mappings_options;
+  mappings_options.region = options.database.region;
+  mappings_options.account = options.database.account;
+  mappings_options.backoff.first_ms = options.trigger_retry_ms;
+  mappings_options.backoff.most_ms = kLongestRetry * options.trigger_retry_ms;
+  triggers::KinesisOptions kinesis_options = options.kinesis;
+  kinesis_options.region = options.database.region;
+  triggers::KinesisInvoker kinesis(kinesis_options, clock);
+  triggers::Mappings mappings(*database, invoker, clock, mappings_options,
+                              kinesis_options.endpoint ? &kinesis : nullptr);
   http::ServiceOptions service_options;
   service_options.region = options.database.region;
   service_options.version = kVersion;
   service_options.body_limit_bytes = options.net.body_limit_bytes;
   service_options.slow_ms = options.slow_ms;
   service_options.ending = [&server] { return server.is_draining(); };
-  service_options.process_metrics = [&server](metrics::Text& text) {
+  service_options.process_metrics = [&server, &mappings](metrics::Text& text) {
     write_process_metrics(text);
     server.write_metrics(text);
+    mappings.write_metrics(text);
   };
   const net::AcceptEverySignature signatures;
-  http::Service service(service_options, *database, signatures);
+  http::Service service(service_options, *database, signatures, &mappings);
   server.start(service);
+  mappings.start();
   const std::string ready = ready_line(options, server.port());
   std::fwrite(ready.data(), 1, ready.size(), stdout);
   std::fflush(stdout);
@@ -125,6 +143,7 @@ int serve(const Options& options) {
     if (!ended) std::_Exit(1);
   });
   const bool in_time = server.drain();
+  mappings.stop();
   database.reset();
   ended = true;
   pthread_kill(watcher.native_handle(), SIGTERM);

@@ -47,7 +47,10 @@ Image entry_of(const model::Index& index, const Image& image, model::Item& proje
 // The stored form of an index entry.
 std::string encode_entry(const model::TableSchema& table, const model::Index& index,
                          const Image& entry, int64_t now_us, size_t max_copied_bytes) {
-  if (entry.size_bytes <= max_copied_bytes) return encode(*entry.item, entry.size_bytes, now_us);
+  if (entry.size_bytes <= max_copied_bytes) {
+    return entry.record.empty() ? encode(*entry.item, entry.size_bytes, now_us)
+                                : std::string(entry.record);
+  }
   model::Item keys;
   for (const model::KeySchema* schema : {&table.key, &index.key}) {
     for (size_t i = 0; i < schema->size(); ++i)

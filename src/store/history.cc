@@ -37,6 +37,14 @@ Row read_row(std::string_view value) {
   return row;
 }
 
+// A change is dated before it is committed, and so may be found on the day before. It does not wait
+// for as long as this, though.
+constexpr int64_t kLongestCommit_s = 60 * 60;
+
+uint32_t first_day_of(int64_t second) {
+  return day_of(std::max<int64_t>(0, second - kLongestCommit_s));
+}
+
 // What one day's history says about one item.
 struct Said {
   uint64_t first_version = UINT64_MAX;  // of the first change from `begin` on
@@ -65,13 +73,14 @@ struct Said {
 };
 
 // Goes through one day's history, item by item, and says what happened from version `begin` on and
-// what from `end` on.
+// what from `end` on. Items that only changed before have their turn too: a reader who goes through
+// items and history side by side then never reads further than it has to.
 class DayCursor {
  public:
   DayCursor(engine::View& view, std::string day_prefix, uint64_t begin, uint64_t end)
       : view_(&view), prefix_(std::move(day_prefix)), begin_(begin), end_(end) {}
 
-  // To the first item at or after `from` of which there is anything to say.
+  // To the first item at or after `from`.
   Task<void> seek(std::string_view from) {
     next_row_ = prefix_;
     if (!from.empty()) {
@@ -90,33 +99,28 @@ class DayCursor {
   size_t looks() const { return looks_; }
 
   Task<void> advance() {
-    valid_ = false;
-    while (at_ < rows_.size()) {
-      said_ = Said();
-      const model::HistoryKey key = model::read_history_key(rows_.key(at_));
-      item_ = key.item_rest;
-      item_rows_.assign(rows_.key(at_).substr(0, key.item_end));
-      bool done = false;
-      while (at_ < rows_.size() && rows_.key(at_).starts_with(item_rows_)) {
-        ++looks_;
-        if (!done) done = look(rows_.key(at_), rows_.value(at_));
-        ++at_;
-        if (at_ < rows_.size() || !rows_.more()) continue;
-        // The item may have more rows than were read: straight to those that matter.
-        next_row_ = item_rows_;
-        if (done) {
-          next_row_.back() = '\2';  // behind the last row of this item
-        } else {
-          const uint64_t wanted = said_.last_version == 0 ? begin_ : said_.last_version + 1;
-          append_big_endian(next_row_, wanted);
-        }
-        auto filling = fill();
-        co_await filling;
+    valid_ = at_ < rows_.size();
+    if (!valid_) co_return;
+    said_ = Said();
+    const model::HistoryKey key = model::read_history_key(rows_.key(at_));
+    item_ = key.item_rest;
+    item_rows_.assign(rows_.key(at_).substr(0, key.item_end));
+    bool done = false;
+    while (at_ < rows_.size() && rows_.key(at_).starts_with(item_rows_)) {
+      ++looks_;
+      if (!done) done = look(rows_.key(at_), rows_.value(at_));
+      ++at_;
+      if (at_ < rows_.size() || !rows_.more()) continue;
+      // The item may have more rows than were read: straight to those that matter.
+      next_row_ = item_rows_;
+      if (done) {
+        next_row_.back() = '\2';  // behind the last row of this item
+      } else {
+        const uint64_t wanted = said_.last_version == 0 ? begin_ : said_.last_version + 1;
+        append_big_endian(next_row_, wanted);
       }
-      if (said_.first_version != UINT64_MAX || said_.end_version != UINT64_MAX) {
-        valid_ = true;
-        co_return;
-      }
+      auto filling = fill();
+      co_await filling;
     }
   }
 
@@ -309,7 +313,7 @@ Task<Past> past_at(engine::Engine& engine, const model::TableSchema& table, int6
   Past past;
   past.table = table.number;
   past.era = table.history_era;
-  past.first_day = day_of(std::max(kDay_s, second)) - 1;
+  past.first_day = first_day_of(second);
   auto looking = engine.version_at(second);
   past.cut = co_await looking;
   co_return past;
@@ -318,7 +322,7 @@ Task<Past> past_at(engine::Engine& engine, const model::TableSchema& table, int6
 Past past_now(engine::Engine& engine, const model::TableSchema& table, int64_t now_s) {
   return {.table = table.number,
           .era = table.history_era,
-          .first_day = day_of(std::max(kDay_s, now_s)) - 1,
+          .first_day = first_day_of(now_s),
           .cut = engine.committed_version() + 1};
 }
 
@@ -350,7 +354,12 @@ Task<PastPage> read_past(engine::View& view, Past past, std::string from, engine
     // What history says comes before what is there now.
     if (history.valid() && (!has_item || history.item() <= item)) {
       const bool both = has_item && history.item() == item;
-      if (history.said().first) page.items.append(history.item(), *history.said().first);
+      const Said& said = history.said();
+      if (said.first) {
+        page.items.append(history.item(), *said.first);
+      } else if (both && said.first_version == UINT64_MAX) {
+        page.items.append(item, rows.value(at));  // not changed since
+      }
       std::string next = behind(history.item());
       if (both) ++at;
       auto advancing = history.advance();

@@ -31,8 +31,8 @@ void write_history(const model::TableSchema& table, std::optional<std::string_vi
 struct Past {
   model::TableNumber table = 0;
   uint32_t era = 0;  // of its history; 0: nothing changes it, its items are what they were
-  // Day from which history is read. Writers date a change before it is committed, so this is the
-  // day before that of the second which `cut` is the first version of.
+  // Day from which history is read: that of the second which `cut` is the first version of, or the
+  // day before if that was just over, since writers date a change before it is committed.
   uint32_t first_day = 0;
   uint64_t cut = 0;
 };

@@ -12,10 +12,15 @@ namespace stator::store {
 namespace {
 
 constexpr int kMaxAttempts = 64;  // of a change that meets conflicts or a schema change
-constexpr int kMaxViews = 64;     // of a read whose view expires
+// Of a change whose entries in a new index were predicted wrongly: each time somebody else has
+// changed the item, so the many writers of one item are all served in turn.
+constexpr int kMaxPredictions = 4096;
+constexpr int kMaxViews = 64;  // of a read whose view expires
 constexpr size_t kFirstChunkRows = 64;
 constexpr size_t kChunkRows = 512;
 constexpr size_t kChunkBytes = 256 * 1024;
+// What the deletions of expired items may write in one commit before the rest is left for another.
+constexpr size_t kExpiryBytes = 2 * 1024 * 1024;
 
 [[noreturn]] void throw_table_gone() {
   throw ApiError("ResourceNotFoundException", "Requested resource not found");
@@ -200,6 +205,16 @@ Task<void> refresh(catalog::Catalog& catalog, catalog::TablePtr& table, int64_t 
   if (!there) throw_table_gone();
 }
 
+// What deletes an item whose time has come.
+Write expiring(const catalog::TablePtr& table, model::Item key) {
+  Write deletion;
+  deletion.kind = Write::Kind::kDelete;
+  deletion.table = table;
+  deletion.item = std::move(key);
+  deletion.origin = model::Origin::kService;
+  return deletion;
+}
+
 // Throws if the attributes that `index` has as keys cannot be keys.
 void check_index_key(const model::TableSchema& table, const model::Index& index,
                      const model::Item& item) {
@@ -348,6 +363,7 @@ Task<PageEnd> Store::read(ReadPlan plan, std::function<void(const Found&)> visit
 }
 
 Task<WriteResult> Store::write(Write write) {
+  int predictions = 0;
   for (int attempt = 0;; ++attempt) {
     const model::TableSchema& schema = *write.table->schema;
     const std::string key = model::item_key(schema, write.item);
@@ -389,6 +405,10 @@ Task<WriteResult> Store::write(Write write) {
       co_return result;
     }
     if (outcome.kind == engine::Outcome::Kind::kFailed) throw_engine_failed(outcome.detail);
+    if (outcome.committed() && again && ++predictions < kMaxPredictions) {
+      --attempt;
+      continue;
+    }
     if (attempt >= kMaxAttempts || outcome.kind == engine::Outcome::Kind::kTimedOut) {
       // Single writes hold an item for microseconds; who holds it for seconds is a transaction.
       const bool timed_out = outcome.kind == engine::Outcome::Kind::kTimedOut;
@@ -406,6 +426,7 @@ Task<WriteResult> Store::write(Write write) {
 
 Task<TransactionResult> Store::transact(std::vector<Write> writes,
                                         std::optional<Companion> companion) {
+  int predictions = 0;
   for (int attempt = 0;; ++attempt) {
     TransactionResult outcome_of;
     engine::Mutation mutation;
@@ -490,6 +511,10 @@ Task<TransactionResult> Store::transact(std::vector<Write> writes,
       co_return outcome_of;
     }
     if (outcome.kind == engine::Outcome::Kind::kFailed) throw_engine_failed(outcome.detail);
+    if (outcome.committed() && again && ++predictions < kMaxPredictions) {
+      --attempt;
+      continue;
+    }
     if (attempt >= kMaxAttempts || outcome.kind == engine::Outcome::Kind::kTimedOut) {
       outcome_of.kind = TransactionResult::Kind::kConflict;
       co_return outcome_of;
@@ -594,10 +619,11 @@ Task<bool> Store::build_entries(catalog::TablePtr table, model::IndexNumber numb
 }
 
 Task<bool> Store::queue_expiring(catalog::TablePtr table, std::vector<model::Item> items,
-                                 std::string cursor_key, std::string cursor) {
+                                 DueTimes due_times, std::string cursor_key, std::string cursor) {
   for (int attempt = 0;; ++attempt) {
     const model::TableSchema& schema = *table->schema;
     if (schema.ttl_attribute.empty()) co_return false;
+    const int64_t now_us = clock_.now_us();
     engine::Mutation mutation;
     mutation.shared.push_back(catalog::schema_guard_key(schema.number));
     for (const model::Item& item : items) {
@@ -611,7 +637,19 @@ Task<bool> Store::queue_expiring(catalog::TablePtr table, std::vector<model::Ite
       if (stale) return;
       for (size_t i = 0; i < keys.size(); ++i) {
         const auto& record = held.exclusive(i);
-        if (record) write_expiry(schema, model::decode_record(*record), keys[i], batch);
+        if (!record) continue;
+        model::Item item = model::decode_record(*record);
+        const auto expiry_s = expiry_of(schema, item);
+        if (!expiry_s) continue;
+        // What is not deleted here is queued, and leaves by way of the queue.
+        const bool deletes = due_times.has(*expiry_s) && !schema.is_building();
+        if (!deletes || batch.bytes() >= kExpiryBytes) {
+          write_expiry(schema, item, keys[i], batch);
+          continue;
+        }
+        WriteResult result;
+        run_write(expiring(table, std::move(item)), keys[i], record, now_us, batch, result,
+                  {.origin = model::Origin::kService});
       }
       batch.put(cursor_key, cursor);
     };
@@ -624,34 +662,52 @@ Task<bool> Store::queue_expiring(catalog::TablePtr table, std::vector<model::Ite
   }
 }
 
-Task<bool> Store::expire(catalog::TablePtr table, model::Item key, int64_t expiry_s,
-                         std::string queue_row) {
+Task<size_t> Store::expire(catalog::TablePtr table, std::vector<Due> due) {
   const std::string attribute = table->schema->ttl_attribute;
-  if (attribute.empty()) co_return false;
-  Write deletion;
-  deletion.kind = Write::Kind::kDelete;
-  deletion.table = table;
-  deletion.item = key;
-  deletion.presence = Write::Presence::kMustExist;
-  deletion.origin = model::Origin::kService;
-  deletion.condition = expr::Condition::compare(
-      expr::Condition::Kind::kEqual, expr::Operand::of_path(expr::Path(attribute)),
-      expr::Operand::of_value(model::Value::number(model::Number::from_int(expiry_s))));
-  auto deleting = write(std::move(deletion));
-  const WriteResult result = co_await deleting;
-  if (result.done()) co_return true;
-  // The item says otherwise by now: its row is of the past, unless it was put back in between.
-  const std::string item_key = model::item_key(*table->schema, key);
-  engine::Mutation mutation;
-  mutation.exclusive = {item_key, queue_row};
-  mutation.body = [&](const engine::Held& held, engine::Batch& batch) {
-    const auto& record = held.exclusive(0);
-    if (record && expiry_of(*table->schema, model::decode_record(*record)) == expiry_s) return;
-    batch.erase(queue_row);
-  };
-  auto pending = engine_.mutate(std::move(mutation));
-  co_await pending;
-  co_return false;
+  for (int attempt = 0;; ++attempt) {
+    const model::TableSchema& schema = *table->schema;
+    // The queue of another attribute is erased as a whole.
+    if (attribute.empty() || schema.ttl_attribute != attribute) co_return due.size();
+    const int64_t now_us = clock_.now_us();
+    engine::Mutation mutation;
+    mutation.shared.push_back(catalog::schema_guard_key(schema.number));
+    for (const Due& one : due) mutation.exclusive.push_back(model::item_key(schema, one.key));
+    const std::vector<std::string> keys = mutation.exclusive;
+    std::vector<BuildingEntries> building(due.size());
+    for (size_t i = 0; schema.is_building() && i < due.size(); ++i) {
+      auto reading = get(table, due[i].key);
+      const auto record = co_await reading;
+      building[i].predict(schema, record, mutation.exclusive);
+    }
+    size_t done = 0;
+    bool stale = false;
+    mutation.body = [&](const engine::Held& held, engine::Batch& batch) {
+      done = 0;
+      stale = !is_current(held, 0, schema);
+      if (stale) return;
+      for (; done < due.size() && batch.bytes() < kExpiryBytes; ++done) {
+        const auto& record = held.exclusive(done);
+        const bool expires =
+            record && expiry_of(schema, model::decode_record(*record)) == due[done].expiry_s;
+        if (!expires) {
+          batch.erase(due[done].queue_row);
+          continue;
+        }
+        // A wrong prediction is made again when its row is read again.
+        BuildingEntries& entries = building[done];
+        if (schema.is_building() && !entries.look(held, record)) continue;
+        WriteResult result;
+        run_write(expiring(table, due[done].key), keys[done], record, now_us, batch, result,
+                  {.missing = entries.missing(), .origin = model::Origin::kService});
+      }
+    };
+    auto pending = engine_.mutate(std::move(mutation));
+    const engine::Outcome outcome = co_await pending;
+    if (outcome.committed() && !stale) co_return done;
+    auto preparing = prepare_again(outcome, stale, attempt, catalog_, table, clock_.now_ms());
+    const bool there = co_await preparing;
+    if (!there) co_return due.size();
+  }
 }
 
 Task<void> Store::erase(model::TableNumber table, engine::Range range) {

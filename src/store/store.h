@@ -143,17 +143,29 @@ class Store {
   // is left alone. `cursor_key` is put to `cursor` in the same commit. False if the table or the
   // index is gone.
   //
+  // Times that are due: from_s <= time < until_s.
+  struct DueTimes {
+    int64_t from_s = 0;
+    int64_t until_s = 0;
+    bool has(int64_t time_s) const { return from_s <= time_s && time_s < until_s; }
+  };
   // Makes the entries of `items` in an index that is being built.
   Task<bool> build_entries(catalog::TablePtr table, model::IndexNumber index,
                            std::vector<model::Item> items, std::string cursor_key,
                            std::string cursor);
-  // Queues those of `items` that expire.
+  // Queues those of `items` that expire; deletes at once what is due.
   Task<bool> queue_expiring(catalog::TablePtr table, std::vector<model::Item> items,
-                            std::string cursor_key, std::string cursor);
-  // Deletes an item if it expires at `expiry_s`, and in any case its row in the queue unless that
-  // is right again. False if there was nothing to delete.
-  Task<bool> expire(catalog::TablePtr table, model::Item key, int64_t expiry_s,
-                    std::string queue_row);
+                            DueTimes due_times, std::string cursor_key, std::string cursor);
+  // A row of the queue of items that expire.
+  struct Due {
+    model::Item key;
+    int64_t expiry_s = 0;
+    std::string queue_row;
+  };
+  // Deletes the items that expire when their rows say so, all in one commit, and the rows of those
+  // that do not any more. Says how many rows, from the first on, it came to: large items are left
+  // for another commit.
+  Task<size_t> expire(catalog::TablePtr table, std::vector<Due> due);
   // Erases a range of keys that nobody writes to: the table's schema has changed so that nobody
   // does.
   Task<void> erase(model::TableNumber table, engine::Range range);

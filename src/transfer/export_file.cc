@@ -70,8 +70,9 @@ std::string random_file_name(RandomIds& ids) {
 
 class ExportFile::Deflater {
  public:
-  Deflater(objects::ObjectStore& store, const std::string& bucket, const std::string& key)
-      : upload_(store.upload(bucket, key)), digest_(EVP_MD_CTX_new(), &EVP_MD_CTX_free) {
+  Deflater(objects::ObjectStore& store, const std::string& bucket, const std::string& key,
+           const objects::Terms& terms)
+      : upload_(store.upload(bucket, key, terms)), digest_(EVP_MD_CTX_new(), &EVP_MD_CTX_free) {
     if (deflateInit2(&stream_, kLevel, Z_DEFLATED, kGzipWindow, 8, Z_DEFAULT_STRATEGY) != Z_OK) {
       throw std::bad_alloc();
     }
@@ -112,8 +113,9 @@ class ExportFile::Deflater {
   std::string buffer_;
 };
 
-ExportFile::ExportFile(objects::ObjectStore& store, const std::string& bucket, std::string key)
-    : key_(std::move(key)), deflater_(std::make_unique<Deflater>(store, bucket, key_)) {}
+ExportFile::ExportFile(objects::ObjectStore& store, const std::string& bucket, std::string key,
+                       const objects::Terms& terms)
+    : key_(std::move(key)), deflater_(std::make_unique<Deflater>(store, bucket, key_, terms)) {}
 
 ExportFile::~ExportFile() = default;
 

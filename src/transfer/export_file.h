@@ -28,7 +28,8 @@ std::string random_file_name(RandomIds& ids);
 class ExportFile {
  public:
   // Throws what the store throws; so do all methods.
-  ExportFile(objects::ObjectStore& store, const std::string& bucket, std::string key);
+  ExportFile(objects::ObjectStore& store, const std::string& bucket, std::string key,
+             const objects::Terms& terms = {});
   ~ExportFile();
   ExportFile(const ExportFile&) = delete;
   ExportFile& operator=(const ExportFile&) = delete;

@@ -3,22 +3,24 @@
 #include "common/bytes.h"
 #include "model/codec.h"
 #include "model/key_codec.h"
+#include "work/due_times.h"
 #include "work/jobs.h"
+#include "work/pace.h"
 
 namespace stator::work {
 
 namespace {
 
-constexpr size_t kChunkRows = 128;
-constexpr size_t kChunkBytes = 1024 * 1024;
-constexpr int kChunksAtOnce = 64;
+// What is read and committed at once.
+constexpr size_t kRoundRows = 1024;
+constexpr size_t kRoundBytes = 1024 * 1024;
 
 // The cursor of the pass that queues expiring items; no index has this number.
 constexpr model::IndexNumber kExpiryPass = UINT32_MAX;
 
 class Backfill final : public Job {
  public:
-  explicit Backfill(Site site) : site_(site) {}
+  Backfill(Site site, int64_t ttl_delay_s) : site_(site), ttl_delay_s_(ttl_delay_s) {}
   const char* name() const override { return "building an index"; }
 
   bool step() override {
@@ -26,22 +28,37 @@ class Backfill final : public Job {
     for (const auto& table : site_.catalog.list({}, SIZE_MAX)) {
       if (table->deleted_at_ms) continue;
       for (const model::Index& index : table->schema->indexes) {
-        if (index.building) more = advance(table, index.number) || more;
+        if (index.building) more = advance(table, {index.number}) || more;
       }
-      if (table->ttl_indexing) more = advance(table, kExpiryPass) || more;
+      if (table->ttl_indexing) {
+        const auto enabled_ms = static_cast<uint64_t>(*table->ttl_changed_ms);
+        more = advance(table, {kExpiryPass, enabled_ms}) || more;
+      }
     }
     return more;
   }
 
  private:
+  // A table is gone through once for each new index, and for its expiry each time that is enabled.
+  struct Pass {
+    model::IndexNumber number = 0;
+    uint64_t enabled_ms = 0;
+
+    std::string cursor(const std::string& from) const {
+      std::string value;
+      append_big_endian(value, enabled_ms);
+      return value + from;
+    }
+  };
+
   // True if the pass has not come to its end.
-  bool advance(const catalog::TablePtr& table, model::IndexNumber pass) {
-    const model::TableNumber number = table->schema->number;
-    const std::string cursor_key = model::cursor_key(number, pass);
-    const std::string prefix = model::items_prefix(number);
-    std::string from = read_cursor(cursor_key).value_or(prefix);
-    for (int chunk = 0; chunk < kChunksAtOnce; ++chunk) {
-      engine::Rows rows = read_rows({from, prefix_end(prefix)});
+  bool advance(const catalog::TablePtr& table, const Pass& pass) {
+    const std::string prefix = model::items_prefix(table->schema->number);
+    const std::string cursor_key = model::cursor_key(table->schema->number, pass.number);
+    std::string from = read_cursor(cursor_key, pass).value_or(prefix);
+    Pace pace(site_.activity);
+    while (pace.goes_on()) {
+      const engine::Rows rows = read_rows({from, prefix_end(prefix)});
       if (rows.empty()) {
         finish(*table, pass);
         return false;
@@ -52,20 +69,27 @@ class Backfill final : public Job {
       from.assign(rows.key(rows.size() - 1));
       from.push_back('\0');
       const bool there =
-          pass == kExpiryPass
-              ? run_blocking(site_.store.queue_expiring(table, std::move(items), cursor_key, from))
-              : run_blocking(
-                    site_.store.build_entries(table, pass, std::move(items), cursor_key, from));
+          pass.number == kExpiryPass
+              ? run_blocking(site_.store.queue_expiring(table, std::move(items),
+                                                        due_times(site_.clock, ttl_delay_s_),
+                                                        cursor_key, pass.cursor(from)))
+              : run_blocking(site_.store.build_entries(table, pass.number, std::move(items),
+                                                       cursor_key, pass.cursor(from)));
       if (!there) return false;
     }
     return true;
   }
 
-  std::optional<std::string> read_cursor(const std::string& key) {
+  std::optional<std::string> read_cursor(const std::string& key, const Pass& pass) {
+    const std::string head = pass.cursor({});
     for (;;) {
       try {
         const auto view = site_.store.engine().view();
-        return run_blocking(view->get(key));
+        const auto value = run_blocking(view->get(key));
+        // The cursor may be of an earlier time that expiry was enabled.
+        if (!value || !value->starts_with(head) || value->size() == head.size())
+          return std::nullopt;
+        return value->substr(head.size());
       } catch (const engine::ViewExpired&) {
         continue;
       }
@@ -77,38 +101,38 @@ class Backfill final : public Job {
       try {
         const auto view = site_.store.engine().view();
         return run_blocking(view->scan(range, engine::Direction::kForward,
-                                       {.rows = kChunkRows, .bytes = kChunkBytes}));
+                                       {.rows = kRoundRows, .bytes = kRoundBytes}));
       } catch (const engine::ViewExpired&) {
         continue;
       }
     }
   }
 
-  void finish(const catalog::Table& table, model::IndexNumber pass) {
+  void finish(const catalog::Table& table, const Pass& pass) {
     const std::function<void(catalog::Table&)> done = [&](catalog::Table& changed) {
-      if (pass == kExpiryPass) {
-        changed.ttl_indexing = false;
+      if (pass.number == kExpiryPass) {
+        if (changed.ttl_changed_ms == table.ttl_changed_ms) changed.ttl_indexing = false;
         return;
       }
       auto schema = std::make_shared<model::TableSchema>(*changed.schema);
       for (model::Index& index : schema->indexes) {
-        if (index.number == pass) index.building = false;
+        if (index.number == pass.number) index.building = false;
       }
       changed.schema = std::move(schema);
     };
     run_blocking(site_.catalog.update(table.name(), done));
-    run_blocking(site_.store.erase(table.schema->number,
-                                   {model::cursor_key(table.schema->number, pass),
-                                    prefix_end(model::cursor_key(table.schema->number, pass))}));
+    const std::string cursor_key = model::cursor_key(table.schema->number, pass.number);
+    run_blocking(site_.store.erase(table.schema->number, {cursor_key, prefix_end(cursor_key)}));
   }
 
   Site site_;
+  const int64_t ttl_delay_s_;
 };
 
 }  // namespace
 
-std::unique_ptr<Job> make_backfill(Site site) {
-  return std::make_unique<Backfill>(site);
+std::unique_ptr<Job> make_backfill(Site site, int64_t ttl_delay_s) {
+  return std::make_unique<Backfill>(site, ttl_delay_s);
 }
 
 }  // namespace stator::work

@@ -2,12 +2,12 @@
 #include <spdlog/spdlog.h>
 
 #include <chrono>
-#include <map>
 
 #include "store/history.h"
 #include "transfer/export_file.h"
 #include "work/jobs.h"
 #include "work/transfer_failure.h"
+#include "work/turns.h"
 
 namespace stator::work {
 
@@ -41,7 +41,7 @@ class Running {
   bool advance() {
     try {
       if (!has_started_) {
-        site_.objects.put(export_->bucket, transfer::export_folder(*export_) + "_started", {});
+        put(transfer::export_folder(*export_) + "_started", {});
         has_started_ = true;
       }
       const SteadyTime end = std::chrono::steady_clock::now() + kTurn;
@@ -74,7 +74,11 @@ class Running {
     size_bytes_ = 0;
     file_ = std::make_unique<transfer::ExportFile>(
         site_.objects, export_->bucket,
-        transfer::data_file_key(*export_, transfer::random_file_name(ids_)));
+        transfer::data_file_key(*export_, transfer::random_file_name(ids_)), terms());
+  }
+
+  objects::Terms terms() const {
+    return {.kms_key = export_->sse_key, .kms = export_->sse_algorithm == "KMS"};
   }
 
   store::Past past() const {
@@ -149,7 +153,7 @@ class Running {
   }
 
   void put(const std::string& key, const std::string& bytes) {
-    site_.objects.put(export_->bucket, key, bytes);
+    site_.objects.put(export_->bucket, key, bytes, terms());
   }
 
   void fail(const std::string& code, const std::string& message) {
@@ -198,26 +202,18 @@ class Exporting final : public Job {
   const char* name() const override { return "exporting a table"; }
 
   bool step() override {
-    bool more = false;
-    for (const auto& exported : site_.transfers.exports()) {
-      if (exported->status != TransferStatus::kInProgress) continue;
-      auto& running = running_[exported->id];
-      try {
-        if (running == nullptr) running = std::make_unique<Running>(site_, exported);
-        more = running->advance() || more;
-        if (running->is_over()) running_.erase(exported->id);
-      } catch (const std::exception& error) {
-        // From its last file on, another time; the other exports go on.
-        spdlog::warn("export {} failed and will be tried again: {}", exported->id, error.what());
-        running_.erase(exported->id);
-      }
+    std::vector<catalog::ExportPtr> under_way;
+    for (auto& exported : site_.transfers.exports()) {
+      if (exported->status == TransferStatus::kInProgress) under_way.push_back(std::move(exported));
     }
-    return more;
+    return turns_.take(under_way, [&](const catalog::ExportPtr& exported) {
+      return std::make_unique<Running>(site_, exported);
+    });
   }
 
  private:
   const TransferSite site_;
-  std::map<std::string, std::unique_ptr<Running>> running_;
+  Turns<Running> turns_{"export"};
 };
 
 }  // namespace

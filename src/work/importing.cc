@@ -5,7 +5,6 @@
 #include <chrono>
 #include <deque>
 #include <fstream>
-#include <map>
 
 #include "catalog/table_codec.h"
 #include "json/writer.h"
@@ -13,6 +12,7 @@
 #include "transfer/item_reader.h"
 #include "work/jobs.h"
 #include "work/transfer_failure.h"
+#include "work/turns.h"
 
 namespace stator::work {
 
@@ -117,7 +117,9 @@ class Running {
           finish();
           return false;
         }
-        if (!import_some()) {
+        if (record_ < progress_.records) {
+          read_over_some();
+        } else if (!import_some()) {
           fail("TableNotFound", "The table was deleted while it was imported into");
           return false;
         }
@@ -177,14 +179,21 @@ class Running {
         transfer::open_items(*source_, format_, *table_->schema, table_->attribute_definitions);
     bytes_before_ = progress_.processed_bytes;
     record_ = 0;
-    if (progress_.records == 0) return true;
-    // A compressed object can only be read from its beginning: what is done is read over.
-    while (record_ < progress_.records) {
-      if (!next_or_damage()) break;
+    return true;
+  }
+
+  // A compressed object can only be read from its beginning: what is done is read over.
+  void read_over_some() {
+    for (size_t i = 0; i < kMaxItemsInCommit && record_ < progress_.records; ++i) {
+      if (!next_or_damage()) {
+        progress_.records = record_;  // not what it was: its end is met again by who goes on
+        break;
+      }
       ++record_;
     }
-    bytes_before_ -= static_cast<int64_t>(items_->consumed_bytes());
-    return true;
+    if (record_ == progress_.records) {
+      bytes_before_ -= static_cast<int64_t>(items_->consumed_bytes());
+    }
   }
 
   // As items_->next(), but damage is kept for later.
@@ -336,26 +345,19 @@ class Importing final : public Job {
   const char* name() const override { return "importing a table"; }
 
   bool step() override {
-    bool more = site_.transfers.sweep();
-    for (const auto& import : site_.transfers.imports()) {
-      if (import->status != TransferStatus::kInProgress) continue;
-      auto& running = running_[import->id];
-      try {
-        if (running == nullptr) running = std::make_unique<Running>(site_, import);
-        more = running->advance() || more;
-        if (running->is_over()) running_.erase(import->id);
-      } catch (const std::exception& error) {
-        // From its last commit on, another time; the other imports go on.
-        spdlog::warn("import {} failed and will be tried again: {}", import->id, error.what());
-        running_.erase(import->id);
-      }
+    const bool swept = site_.transfers.sweep();
+    std::vector<catalog::ImportPtr> under_way;
+    for (auto& import : site_.transfers.imports()) {
+      if (import->status == TransferStatus::kInProgress) under_way.push_back(std::move(import));
     }
-    return more;
+    return turns_.take(under_way, [&](const catalog::ImportPtr& import) {
+      return std::make_unique<Running>(site_, import);
+    }) || swept;
   }
 
  private:
   const TransferSite site_;
-  std::map<std::string, std::unique_ptr<Running>> running_;
+  Turns<Running> turns_{"import"};
 };
 
 }  // namespace

@@ -10,6 +10,7 @@
 #include "catalog/scaling.h"
 #include "catalog/transfers.h"
 #include "common/clock.h"
+#include "engine/activity.h"
 #include "objects/object_store.h"
 #include "store/store.h"
 #include "work/job.h"
@@ -22,14 +23,15 @@ struct Site {
   store::Store& store;
   const Clock& clock;
   catalog::Backups& backups;
+  const engine::Activity& activity;  // the engine's
 };
 
 // Erases the data of deleted tables (but not what is a backup), backups whose time is over, the
 // entries of deleted indexes and the queues of disabled expiry.
 std::unique_ptr<Job> make_cleaning(Site site);
 // Makes the entries of new indexes, and queues the expiring items of tables whose expiry was just
-// enabled.
-std::unique_ptr<Job> make_backfill(Site site);
+// enabled, or deletes those whose time has come, `ttl_delay_s` later than that.
+std::unique_ptr<Job> make_backfill(Site site, int64_t ttl_delay_s);
 // Deletes items whose time has come, `delay_s` later than that.
 std::unique_ptr<Job> make_expiry(Site site, int64_t delay_s);
 // Ends the history of tables whose point-in-time recovery was disabled and erases what is older

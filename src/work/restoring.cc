@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <chrono>
 #include <map>
+#include <utility>
 
 #include "engine/frozen.h"
 #include "store/history.h"
@@ -18,7 +19,7 @@ namespace {
 using SteadyTime = std::chrono::steady_clock::time_point;
 
 constexpr engine::ScanLimit kPage{.rows = 16'384, .bytes = 2 * 1024 * 1024};
-// How long one table is worked at before others get their turn.
+// How long one table is worked at before other work gets its turn.
 constexpr std::chrono::milliseconds kTurn{100};
 constexpr std::chrono::seconds kReportEvery{10};
 
@@ -38,17 +39,28 @@ class Restoring final : public Job {
   const char* name() const override { return "restoring a table"; }
 
   bool step() override {
-    bool more = false;
+    // One table in each step, in turn: other work waits no longer for many restores than for one.
+    catalog::TablePtr next;
+    catalog::TablePtr first;
     for (const auto& table : site_.catalog.list({}, SIZE_MAX)) {
-      if (table->restore && !table->deleted_at_ms) more = try_to_advance(table) || more;
+      if (!table->restore || table->deleted_at_ms) continue;
+      const model::TableNumber number = table->schema->number;
+      if (!first || number < first->schema->number) first = table;
+      if (number > last_ && (!next || number < next->schema->number)) next = table;
     }
-    return more;
+    if (!next) next = first;
+    if (!next) return false;
+    last_ = next->schema->number;
+    try_to_advance(next);
+    return true;
   }
 
  private:
   struct Progress {
     std::string from;
     std::unique_ptr<engine::View> copy;  // of a backup, open as long as it is read
+    bool uses_source = true;
+    bool copied = false;  // everything is there but the word that it is
     size_t items = 0;
     SteadyTime begin = std::chrono::steady_clock::now();
     SteadyTime reported = begin;
@@ -95,18 +107,19 @@ class Restoring final : public Job {
   }
 
   // After a failure what counts is the cursor that was committed last.
-  bool try_to_advance(const catalog::TablePtr& table) {
+  void try_to_advance(const catalog::TablePtr& table) {
     try {
-      return advance(table);
+      advance(table);
     } catch (...) {
-      under_way_.erase(table->schema->number);
+      const auto found = under_way_.find(table->schema->number);
+      if (found != under_way_.end() && !found->second.copied) under_way_.erase(found);
       throw;
     }
   }
 
-  // True if there is more to do.
-  bool advance(const catalog::TablePtr& table) {
+  void advance(const catalog::TablePtr& table) {
     Progress& progress = progress_of(*table);
+    if (progress.copied) return finish(*table, progress);
     const SteadyTime end = std::chrono::steady_clock::now() + kTurn;
     do {
       store::PastPage page = read_page(*table->restore, progress);
@@ -118,19 +131,17 @@ class Restoring final : public Job {
         const bool there =
             run_blocking(store::load_items(site_.store, table, std::move(page.items), next));
         if (!there) {
-          end_use(*table);
-          return false;
+          let_go(*table, progress);
+          under_way_.erase(table->schema->number);
+          return;
         }
       }
       progress.from = std::move(next);
       progress.items += items;
-      if (last) {
-        finish(*table, progress);
-        return false;
-      }
+      progress.copied = last;
+      if (last) return finish(*table, progress);
     } while (std::chrono::steady_clock::now() < end);
     report(*table, progress);
-    return true;
   }
 
   void report(const catalog::Table& table, Progress& progress) {
@@ -141,21 +152,23 @@ class Restoring final : public Job {
                  seconds_since(progress.begin));
   }
 
-  // Lets go of the source.
-  void end_use(const catalog::Table& table) {
-    under_way_.erase(table.schema->number);
-    if (!table.restore->backup_arn.empty()) site_.backups.end_use(table.restore->backup_arn);
+  void let_go(const catalog::Table& table, Progress& progress) {
+    progress.copy.reset();
+    if (std::exchange(progress.uses_source, false) && !table.restore->backup_arn.empty())
+      site_.backups.end_use(table.restore->backup_arn);
   }
 
-  void finish(const catalog::Table& table, const Progress& progress) {
+  // The backup can be used again before the table is ACTIVE: whoever waits for that finds it free.
+  void finish(const catalog::Table& table, Progress& progress) {
     const model::TableNumber number = table.schema->number;
+    let_go(table, progress);
     const std::function<void(catalog::Table&)> done = [&](catalog::Table& changed) {
       if (changed.schema->number == number) changed.restore.reset();
     };
     run_blocking(site_.catalog.update(table.name(), done));
     spdlog::info("Table {} is restored: {} items in {:.1f} s.", table.name(), progress.items,
                  seconds_since(progress.begin));
-    end_use(table);
+    under_way_.erase(number);
     // Left behind by a crash it does no harm: the number is never given again.
     engine::Mutation forget;
     forget.exclusive.push_back(store::load_cursor_key(number));
@@ -167,6 +180,7 @@ class Restoring final : public Job {
 
   Site site_;
   std::map<model::TableNumber, Progress> under_way_;
+  model::TableNumber last_ = 0;  // whose turn it was
 };
 
 }  // namespace

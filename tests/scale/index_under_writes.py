@@ -281,6 +281,7 @@ def run(directory, items, kills, say=print, arguments=()):
     with Site(directory, *arguments) as site:
         create_table(site.client)
         say(f"{items} items loaded in {load(site.port.value, TABLE, items, loaded_item):.1f} s")
+        site.client = RawClient(site.port.value)  # The server does not keep one that is idle for long.
         writers = [Writer(number, items, site.port) for number in range(WRITERS)]
         create_index(site.client)
         before = sum(writer.writes for writer in writers)
@@ -298,9 +299,10 @@ def main():
     arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     arguments.add_argument("--items", type=int, default=1_000_000)
     arguments.add_argument("--kills", type=int, default=5)
+    arguments.add_argument("--directory", help="where the server keeps its data (a temporary one)")
     arguments.add_argument("--server", nargs=argparse.REMAINDER, default=[], help="further arguments of the server")
     given = arguments.parse_args()
-    with tempfile.TemporaryDirectory() as directory:
+    with tempfile.TemporaryDirectory(dir=given.directory) as directory:
         run(os.path.join(directory, "data"), given.items, given.kills, lambda text: print(text, flush=True), given.server)
 
 

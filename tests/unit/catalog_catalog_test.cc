@@ -71,6 +71,17 @@ class CatalogTest : public testing::TestWithParam<bool> {
 INSTANTIATE_TEST_SUITE_P(Engines, CatalogTest, testing::Values(false, true),
                          [](const auto& info) { return info.param ? "Adversary" : "Memory"; });
 
+TEST_P(CatalogTest, ReloadFindsATableByANameOfAnyLength) {
+  for (const size_t length : {3, 40, 255}) {
+    const std::string name(length, 'n');
+    const auto created = create_active(name);
+    const auto found = run_blocking(catalog_->reload(name));
+    ASSERT_NE(found, nullptr) << name;
+    EXPECT_EQ(found->schema->number, created->schema->number);
+  }
+  EXPECT_EQ(run_blocking(catalog_->reload("nobody")), nullptr);
+}
+
 TEST_P(CatalogTest, GivesANewTableItsIdentity) {
   const auto table = create("Orders");
   ASSERT_TRUE(table);

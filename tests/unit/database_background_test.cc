@@ -113,6 +113,84 @@ TEST_F(BackgroundTest, ItemsFromBeforeTimeToLiveWasEnabledExpireToo) {
       eventually([&] { return count("Scan", R"({"TableName":"Items","Select":"COUNT"})") == 1; }));
 }
 
+TEST_F(BackgroundTest, ManyItemsExpireTogetherFromTableAndIndexes) {
+  open();
+  must("CreateTable",
+       R"({"TableName":"Items","BillingMode":"PAY_PER_REQUEST",
+           "AttributeDefinitions":[{"AttributeName":"pk","AttributeType":"S"},
+                                   {"AttributeName":"sk","AttributeType":"S"},
+                                   {"AttributeName":"g","AttributeType":"S"}],
+           "KeySchema":[{"AttributeName":"pk","KeyType":"HASH"},
+                        {"AttributeName":"sk","KeyType":"RANGE"}],
+           "GlobalSecondaryIndexes":[{"IndexName":"by-g","Projection":{"ProjectionType":"KEYS_ONLY"},
+               "KeySchema":[{"AttributeName":"g","KeyType":"HASH"}]}],
+           "LocalSecondaryIndexes":[{"IndexName":"local","Projection":{"ProjectionType":"ALL"},
+               "KeySchema":[{"AttributeName":"pk","KeyType":"HASH"},
+                            {"AttributeName":"g","KeyType":"RANGE"}]}]})");
+  must("UpdateTimeToLive",
+       R"({"TableName":"Items","TimeToLiveSpecification":{"Enabled":true,"AttributeName":"ttl"}})");
+  constexpr int kItems = 3000;  // more than one commit takes
+  for (int i = 0; i < kItems; ++i) {
+    put(i % 7, R"(,"sk":{"S":")" + std::to_string(i) + R"("},"g":{"S":"x"},"ttl":{"N":")" +
+                   std::to_string(kNow_s + 10 + i % 50) + "\"}");
+  }
+  put(1, R"(,"sk":{"S":"stays"},"g":{"S":"x"})");
+  // Known to the queue at one time, but it was put back since.
+  put(0, R"(,"sk":{"S":"0"},"g":{"S":"x"},"ttl":{"N":")" + std::to_string(kNow_s + 5000) + "\"}");
+  clock_.advance_us(100LL * 1'000'000);
+  EXPECT_TRUE(eventually([&] {
+    return must("DescribeTable", R"({"TableName":"Items"})").find("\"ItemCount\":2") !=
+           std::string::npos;
+  }));
+  EXPECT_EQ(count("Scan", R"({"TableName":"Items","Select":"COUNT"})"), 2);
+  EXPECT_EQ(count("Scan", std::string(kScanIndex)), 2);
+  EXPECT_EQ(count("Scan", R"({"TableName":"Items","IndexName":"local","Select":"COUNT"})"), 2);
+  clock_.advance_us(5000LL * 1'000'000);
+  EXPECT_TRUE(
+      eventually([&] { return count("Scan", R"({"TableName":"Items","Select":"COUNT"})") == 1; }));
+}
+
+TEST_F(BackgroundTest, LargeItemsExpireInCommitsThatFit) {
+  open();
+  create_table();
+  must("UpdateTable",
+       R"({"TableName":"Items","StreamSpecification":{"StreamEnabled":true,
+           "StreamViewType":"NEW_AND_OLD_IMAGES"}})");
+  must("UpdateTimeToLive",
+       R"({"TableName":"Items","TimeToLiveSpecification":{"Enabled":true,"AttributeName":"ttl"}})");
+  const std::string filler(390'000, 'x');
+  for (int i = 0; i < 60; ++i) {
+    put(i, R"(,"filler":{"S":")" + filler + R"("},"ttl":{"N":")" + std::to_string(kNow_s + 10) +
+               "\"}");
+  }
+  clock_.advance_us(100LL * 1'000'000);
+  EXPECT_TRUE(
+      eventually([&] { return count("Scan", R"({"TableName":"Items","Select":"COUNT"})") == 0; }));
+}
+
+TEST_F(BackgroundTest, ItemsExpireWhileAnIndexIsBuilt) {
+  open();
+  create_table();
+  must("UpdateTimeToLive",
+       R"({"TableName":"Items","TimeToLiveSpecification":{"Enabled":true,"AttributeName":"ttl"}})");
+  constexpr int kItems = 6000;
+  for (int i = 0; i < kItems; ++i) {
+    put(i, R"(,"g":{"S":"x"})" +
+               (i % 2 == 0 ? R"(,"ttl":{"N":")" + std::to_string(kNow_s + 10) + "\"}" : ""));
+  }
+  must("UpdateTable", std::string(kCreateIndex));
+  clock_.advance_us(100LL * 1'000'000);
+  EXPECT_TRUE(eventually([&] { return index_is_active(); }));
+  EXPECT_TRUE(eventually(
+      [&] { return count("Scan", R"({"TableName":"Items","Select":"COUNT"})") == kItems / 2; }));
+  EXPECT_EQ(count("Scan", std::string(kScanIndex)), kItems / 2);
+  const std::string described = must("DescribeTable", R"({"TableName":"Items"})");
+  const size_t indexes = described.find("\"GlobalSecondaryIndexes\"");
+  EXPECT_NE(described.find("\"ItemCount\":" + std::to_string(kItems / 2), indexes),
+            std::string::npos)
+      << described;
+}
+
 TEST_F(BackgroundTest, AChangedTimeCounts) {
   open();
   create_table();

@@ -309,5 +309,25 @@ TEST_F(BackupTest, ADeletedTableWithRecoveryLeavesASystemBackup) {
             std::string::npos);
 }
 
+TEST_F(BackupTest, TablesOfOneNameThatAreDeletedInAMomentLeaveABackupEach) {
+  open();
+  for (int round = 1; round <= 3; ++round) {
+    create_table();
+    must(
+        "UpdateContinuousBackups",
+        R"({"TableName":"Items","PointInTimeRecoverySpecification":{"PointInTimeRecoveryEnabled":true}})");
+    for (int i = 0; i < round; ++i) put(i);
+    must("DeleteTable", R"({"TableName":"Items"})");
+  }
+  const auto arns = list(R"("BackupType":"SYSTEM")");
+  ASSERT_EQ(arns.size(), 3U);
+  for (int round = 1; round <= 3; ++round) {
+    const std::string name = "Back" + std::to_string(round);
+    restore(arns[static_cast<size_t>(round) - 1], name);
+    ASSERT_TRUE(wait_until_active(name));
+    EXPECT_EQ(count(name), round);
+  }
+}
+
 }  // namespace
 }  // namespace stator

@@ -114,6 +114,21 @@ class RecoveryTest : public ::testing::Test {
     model_.erase({pk, erased});
   }
 
+  // So many items that a restore of them is still under way after a few requests.
+  void put_many() {
+    for (int round = 0; round < 1200; ++round) {
+      std::string body = R"({"RequestItems":{"Source":[)";
+      for (int i = 0; i < 25; ++i) {
+        const std::string pk = "p" + std::to_string(round);
+        const ModelItem item{i, "g"};
+        if (i > 0) body += ",";
+        body += R"({"PutRequest":{"Item":)" + item.json(pk, i) + "}}";
+        model_[{pk, i}] = item;
+      }
+      must("BatchWriteItem", body + "]}}");
+    }
+  }
+
   // Moves the clock and notes what the table is at every second that begins.
   void pass_ms(int64_t ms) {
     const int64_t before_s = clock_.now_s();
@@ -302,17 +317,7 @@ TEST_F(RecoveryTest, ARestoreGoesOnAfterARestart) {
   open(0, directory);
   create_source();
   set_recovery(true);
-  for (int round = 0; round < 1200; ++round) {
-    std::string body = R"({"RequestItems":{"Source":[)";
-    for (int i = 0; i < 25; ++i) {
-      const std::string pk = "p" + std::to_string(round);
-      const ModelItem item{i, "g"};
-      if (i > 0) body += ",";
-      body += R"({"PutRequest":{"Item":)" + item.json(pk, i) + "}}";
-      model_[{pk, i}] = item;
-    }
-    must("BatchWriteItem", body + "]}}");
-  }
+  put_many();
   pass_ms(1000);
   const int64_t second = clock_.now_s();
   for (int i = 0; i < 25; ++i) erase("p1", i);
@@ -329,20 +334,71 @@ TEST_F(RecoveryTest, ARestoreGoesOnAfterARestart) {
   std::filesystem::remove_all(directory);
 }
 
-TEST_F(RecoveryTest, NobodyTouchesATableThatIsBeingRestored) {
+TEST_F(RecoveryTest, ATableThatIsBeingRestoredCanOnlyBeLookedAt) {
   open();
   create_source();
   set_recovery(true);
-  put("a", 1, {1, ""});
-  std::string answer = must("RestoreTableToPointInTime", restore_request("New", clock_.now_s()));
+  put_many();
+  json::Document document;
+  ASSERT_TRUE(document.parse(must("CreateBackup", R"({"TableName":"Source","BackupName":"all"})")));
+  const std::string backup(
+      *json::string_member(*json::member(document.root(), "BackupDetails"), "BackupArn"));
+  const std::string from_backup = R"({"BackupArn":")" + backup + R"(","TargetTableName":")";
+  std::string answer = must("RestoreTableFromBackup", from_backup + "New\"}");
   EXPECT_NE(answer.find(R"("TableStatus":"CREATING")"), std::string::npos);
   EXPECT_NE(answer.find(R"("RestoreInProgress":true)"), std::string::npos);
+  EXPECT_NE(answer.find(R"("SourceBackupArn":")" + backup), std::string::npos);
   EXPECT_NE(
       answer.find(R"("SourceTableArn":"arn:aws:dynamodb:us-east-1:123456789012:table/Source")"),
       std::string::npos);
+
+  const std::string named = R"({"TableName":"New")";
+  const std::string arn = R"({"ResourceArn":"arn:aws:dynamodb:us-east-1:123456789012:table/New")";
+  const auto refused = [&](std::string_view operation, std::string body, const std::string& type,
+                           const std::string& message) {
+    const Answer refusal = run(operation, std::move(body));
+    EXPECT_EQ(refusal.status, 400) << operation << ": " << refusal.body;
+    EXPECT_NE(refusal.body.find("#" + type + "\""), std::string::npos) << refusal.body;
+    EXPECT_NE(refusal.body.find(message), std::string::npos) << refusal.body;
+  };
+  const std::string not_found = "ResourceNotFoundException";
+  const std::string new_not_found = "Requested resource not found: Table: New not found";
+  EXPECT_NE(must("DescribeTable", named + "}").find(R"("RestoreInProgress":true)"),
+            std::string::npos);
+  refused("GetItem", named + R"(,"Key":)" + key_json("p1", 1) + "}", not_found,
+          "Requested resource not found");
+  refused("PutItem", named + R"(,"Item":)" + key_json("p1", 1) + "}", not_found,
+          "Requested resource not found");
+  refused("UpdateTable", named + R"(,"DeletionProtectionEnabled":true})", not_found, new_not_found);
+  refused("DescribeTimeToLive", named + "}", not_found, new_not_found);
+  refused("TagResource", arn + R"(,"Tags":[{"Key":"a","Value":"b"}]})", not_found, new_not_found);
+  refused("DescribeContinuousBackups", named + "}", "TableNotFoundException",
+          "Table not found: New");
+  refused("CreateBackup", named + R"(,"BackupName":"early"})", "TableNotFoundException",
+          "Table not found: New");
+  refused("DeleteTable", named + "}", "ResourceInUseException", "Table is being created: New");
+  refused("CreateTable", named + R"(,"BillingMode":"PAY_PER_REQUEST",
+             "AttributeDefinitions":[{"AttributeName":"pk","AttributeType":"S"}],
+             "KeySchema":[{"AttributeName":"pk","KeyType":"HASH"}]})",
+          "ResourceInUseException", "Table is being used: New");
+  refused("RestoreTableFromBackup", from_backup + "New\"}", "TableInUseException",
+          "Table: New is already being restored from backup: " + backup);
+  refused("RestoreTableFromBackup", from_backup + "Other\"}", "BackupInUseException",
+          "Backup is being used to restore another table: " + backup);
+  refused("DeleteBackup", R"({"BackupArn":")" + backup + "\"}", "BackupInUseException",
+          "Backup is being used to restore table: " + backup);
   ASSERT_TRUE(wait_until_active("New"));
   EXPECT_EQ(must("DescribeTable", R"({"TableName":"New"})").find("RestoreSummary"),
             std::string::npos);
+  EXPECT_TRUE(eventually(
+      [&] { return run("DeleteBackup", R"({"BackupArn":")" + backup + "\"}").status == 200; }));
+
+  // Fifty at a time; what is under way when the process ends does not keep it.
+  for (int i = 0; i < 50; ++i)
+    must("RestoreTableToPointInTime", restore_request("Many" + std::to_string(i), clock_.now_s()));
+  refused("RestoreTableToPointInTime", restore_request("TooMany", clock_.now_s()),
+          "LimitExceededException",
+          "Subscriber limit exceeded: Only 50 restore operations can be done simultaneously");
 }
 
 TEST_F(RecoveryTest, TimesThatCannotBeRestoredAreRefused) {

@@ -27,7 +27,8 @@ class ScalingTest : public ::testing::Test {
     scaling_ = std::make_unique<catalog::Scaling>(*engine_);
     store_ = std::make_unique<store::Store>(*engine_, *catalog_, clock_);
     backups_ = std::make_unique<catalog::Backups>(*engine_);
-    job_ = make_scaling({*catalog_, *store_, clock_, *backups_}, *scaling_, consumption_);
+    job_ =
+        make_scaling({*catalog_, *store_, clock_, *backups_, activity_}, *scaling_, consumption_);
     auto schema = std::make_shared<model::TableSchema>();
     schema->name = "Scaled";
     schema->key.partition.push_back({"pk", model::KeyType::kString});
@@ -71,6 +72,7 @@ class ScalingTest : public ::testing::Test {
   int64_t units() const { return catalog_->find("Scaled")->capacity.provisioned.write_units; }
 
   ManualClock clock_{1'800'000'000'000'000};
+  engine::Activity activity_;
   std::unique_ptr<engine::Engine> engine_;
   std::unique_ptr<catalog::Catalog> catalog_;
   std::unique_ptr<catalog::Scaling> scaling_;

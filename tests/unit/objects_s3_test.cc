@@ -42,7 +42,9 @@ class FakeS3 final : public net::Handler {
   int failures = 0;
   int requests = 0;
   bool complete_fails_once = false;
+  bool complete_is_lost_once = false;
   size_t page = 2;
+  std::string encryption;  // what the last upload asked for
 
  private:
   static void fail(net::Response& response, int status, const std::string& code) {
@@ -65,6 +67,10 @@ class FakeS3 final : public net::Handler {
     const std::string path = net::percent_decode(request.path);
     if (!path.starts_with("/bucket/")) return fail(response, 404, "NoSuchBucket");
     const std::string upload = parameter(request.query, "uploadId");
+    if (upload.empty()) {
+      encryption = std::string(request.header("x-amz-server-side-encryption")) + " " +
+                   std::string(request.header("x-amz-server-side-encryption-aws-kms-key-id"));
+    }
     if (request.query == "uploads=") {
       const std::string id = "id/" + std::to_string(uploads.size());
       uploads[id];
@@ -96,6 +102,10 @@ class FakeS3 final : public net::Handler {
       EXPECT_EQ(count, static_cast<int>(uploads[upload].size()));
       objects[path] = whole;
       uploads.erase(upload);
+      if (complete_is_lost_once) {
+        complete_is_lost_once = false;
+        return fail(response, 500, "InternalError");
+      }
       response.body = "<R><ETag>&quot;whole-" + std::to_string(count) + "&quot;</ETag></R>";
     } else if (request.method == net::Method::kPut) {
       objects[path] = request.body;
@@ -232,6 +242,16 @@ TEST_F(S3Test, OneWriteMayBeManyParts) {
   EXPECT_EQ(fake_.objects.at("/bucket/k"), whole);
 }
 
+TEST_F(S3Test, EncryptionIsAskedForOnce) {
+  const Terms terms{.kms_key = "alias/x", .kms = true};
+  store_->put("bucket", "small", "x", terms);
+  EXPECT_EQ(fake_.encryption, "aws:kms alias/x");
+  store_->put("bucket", "large", std::string(2'500, 'x'), terms);
+  EXPECT_EQ(fake_.encryption, "aws:kms alias/x");
+  store_->put("bucket", "plain", "x");
+  EXPECT_EQ(fake_.encryption, " ");
+}
+
 TEST_F(S3Test, AnUploadThatIsGivenUpIsAborted) {
   store_->upload("bucket", "k")->write(std::string(3'000, 'x'));
   EXPECT_TRUE(fake_.uploads.empty());
@@ -258,6 +278,13 @@ TEST_F(S3Test, AnErrorWithinASuccessIsTriedAgain) {
   fake_.complete_fails_once = true;
   const std::string whole(2'500, 'x');
   EXPECT_EQ(store_->put("bucket", "k", whole), "whole-3");
+  EXPECT_EQ(fake_.objects.at("/bucket/k"), whole);
+}
+
+TEST_F(S3Test, AnEndWhoseAnswerWasLostIsAnEnd) {
+  fake_.complete_is_lost_once = true;
+  const std::string whole(2'500, 'x');
+  EXPECT_EQ(store_->put("bucket", "k", whole), "2500");
   EXPECT_EQ(fake_.objects.at("/bucket/k"), whole);
 }
 

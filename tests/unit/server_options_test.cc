@@ -52,6 +52,38 @@ TEST_F(OptionsTest, DefaultsAreSafeForALaptop) {
   EXPECT_FALSE(defaults.in_memory);
 }
 
+TEST_F(OptionsTest, TheFileSaysWhereFunctionsAre) {
+  write_file(R"([functions]
+orders = "http://127.0.0.1:9001"
+[destinations]
+"arn:aws:sqs:us-east-1:123456789012:failed" = "https://example.org/failed?x=1"
+[kinesis]
+endpoint = "http://127.0.0.1:4567"
+access-key = "a"
+secret-key = "s"
+)");
+  const Options parsed = options({"--config", file_});
+  EXPECT_EQ(parsed.addresses.functions.at("orders").port, 9001);
+  EXPECT_EQ(parsed.addresses.functions.at("orders").path, "/");
+  const auto& destination =
+      parsed.addresses.destinations.at("arn:aws:sqs:us-east-1:123456789012:failed");
+  EXPECT_TRUE(destination.is_https);
+  EXPECT_EQ(destination.path, "/failed");
+  EXPECT_EQ(parsed.kinesis.endpoint->port, 4567);
+  EXPECT_EQ(parsed.kinesis.credentials.secret_key, "s");
+}
+
+TEST_F(OptionsTest, AnAddressThatIsNoneIsAnError) {
+  write_file("[functions]\norders = \"127.0.0.1\"\n");
+  EXPECT_EQ(error({"--config", file_}),
+            "functions in " + file_ + ": orders must be an address such as http://127.0.0.1:9001");
+  write_file("functions = 1\n");
+  EXPECT_EQ(error({"--config", file_}),
+            "functions in " + file_ + " must be a table of names and addresses");
+  write_file("[kinesis]\nport = \"1\"\n");
+  EXPECT_EQ(error({"--config", file_}), "unknown key in kinesis in " + file_ + ": port");
+}
+
 TEST_F(OptionsTest, EveryOptionCanBeAFlag) {
   const Options parsed = options({"--host",
                                   "::1",
@@ -131,6 +163,35 @@ TEST_F(OptionsTest, WrongValuesAreNamedWithTheirSource) {
             "--log-level must be trace, debug, info, warn, error or off, not 'loud'");
   environment_["STATOR_PORT"] = "x";
   EXPECT_EQ(error({}), "STATOR_PORT must be a number from 0 to 65535, not 'x'");
+}
+
+TEST_F(OptionsTest, BucketsAreAFolderOrAServiceThatSpeaksS3) {
+  EXPECT_FALSE(options({}).database.objects.s3);
+  EXPECT_EQ(options({"--s3-root", "/buckets"}).database.objects.root, "/buckets");
+  write_file(
+      "[s3]\nendpoint = \"http://127.0.0.1:9000\"\nregion = \"eu-west-1\"\naccess_key = \"key\"\n"
+      "secret_key = \"secret\"\npath_style = false\n");
+  environment_["STATOR_S3_REGION"] = "eu-west-2";
+  const ParsedOptions parsed = parse({"--config", file_});
+  const auto& s3 = parsed.options.database.objects.s3;
+  ASSERT_TRUE(s3);
+  EXPECT_EQ(s3->endpoint, "http://127.0.0.1:9000");
+  EXPECT_EQ(s3->region, "eu-west-2");
+  EXPECT_EQ(s3->access_key, "key");
+  EXPECT_EQ(s3->secret_key, "secret");
+  EXPECT_FALSE(s3->path_style);
+  for (const Setting& setting : parsed.settings) {
+    EXPECT_EQ(setting.value.find("secret"), std::string::npos) << setting.name;
+  }
+  environment_.clear();
+  write_file("[s3]\nregion = \"eu-west-1\"\n");
+  EXPECT_EQ(error({"--config", file_}), "settings of S3 need an endpoint: s3-endpoint");
+  write_file("[s3]\nendpoint = \"127.0.0.1:9000\"\n");
+  EXPECT_EQ(error({"--config", file_}), "s3.endpoint in " + file_ +
+                                            " must be a URL, such as http://127.0.0.1:9000, not "
+                                            "'127.0.0.1:9000'");
+  // Nobody needs to see it in the list of processes.
+  EXPECT_NE(error({"--s3-secret-key", "x"}), "no error");
 }
 
 TEST_F(OptionsTest, WrongFilesAreNamedWithLineOrKey) {

@@ -201,6 +201,42 @@ TEST_P(HistoryTest, AWriteThatChangesNothingLeavesNothing) {
   }
 }
 
+TEST_P(HistoryTest, HistoryFromBeforeTheCutIsReadOnce) {
+  constexpr int kItems = 60'000;
+  constexpr int kTogether = 2'000;
+  for (int begin = 0; begin < kItems;) {
+    engine::Mutation mutation;
+    mutation.exclusive = {"batch"};
+    mutation.body = [&](const engine::Held&, engine::Batch& batch) {
+      for (int i = begin; i < begin + kTogether; ++i) {
+        model::Item item;
+        const model::Value pk = model::Value::string("item-" + std::to_string(i));
+        const model::Value sk = model::Value::binary("");
+        item.set("pk", pk);
+        item.set("sk", sk);
+        item.set("v", model::Value::number(model::Number::from_int(i)));
+        write_change(schema_, std::nullopt, Image{&item, model::size_bytes(item)},
+                     model::item_key(schema_.number, pk, &sk), now_us_, batch);
+      }
+    };
+    if (run_blocking(engine_->mutate(std::move(mutation))).committed()) begin += kTogether;
+  }
+  const Past past{.table = 7,
+                  .era = 3,
+                  .first_day = static_cast<uint32_t>(now_us_ / kDay_us),
+                  .cut = engine_->committed_version() + 1};
+  size_t items = 0;
+  int pages = 0;
+  for (std::optional<std::string> from = ""; from; ++pages) {
+    PastPage page =
+        run_blocking(read_past(*engine_, past, *from, {.rows = 10'000, .bytes = 1 << 24}));
+    items += page.items.size();
+    from = std::move(page.next);
+  }
+  EXPECT_EQ(items, static_cast<size_t>(kItems));
+  EXPECT_LE(pages, 8);
+}
+
 INSTANTIATE_TEST_SUITE_P(Engines, HistoryTest, ::testing::Values(0, 11));
 
 }  // namespace

@@ -138,7 +138,9 @@ Records records_of(const std::string& text, char delimiter = ',') {
     std::vector<std::string> fields;
     while (reader.next(fields)) records.push_back(fields);
     EXPECT_EQ(reader.consumed_bytes(), text.size());
-    if (!all.empty()) EXPECT_EQ(records, all);
+    if (!all.empty()) {
+      EXPECT_EQ(records, all);
+    }
     all = records;
   }
   return all;

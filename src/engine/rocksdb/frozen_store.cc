@@ -134,6 +134,7 @@ Task<void> FrozenStore::freeze(std::string name, Range keep) {
 
 void FrozenStore::make(const std::string& name, const Range& keep) {
   env_->CreateDirIfMissing(root_);
+  sync_folder(std::filesystem::path(root_).parent_path().string());
   rocksdb::Checkpoint* made = nullptr;
   rocksdb::Status status = rocksdb::Checkpoint::Create(&store_.db(), &made);
   const std::unique_ptr<rocksdb::Checkpoint> checkpoint(made);
@@ -156,6 +157,16 @@ void FrozenStore::make(const std::string& name, const Range& keep) {
   rocksdb::DeleteFilesInRange(db, db->DefaultColumnFamily(), nullptr, &begin, false);
   rocksdb::DeleteFilesInRange(db, db->DefaultColumnFamily(), &end, nullptr, false);
   copy->Close();
+  sync_folder(root_);
+}
+
+// What was made or renamed in a folder is there after the machine stopped only once the folder is
+// flushed.
+void FrozenStore::sync_folder(const std::string& folder) {
+  std::unique_ptr<rocksdb::Directory> opened;
+  rocksdb::Status status = env_->NewDirectory(folder, &opened);
+  if (status.ok()) status = opened->Fsync();
+  if (!status.ok()) throw_status("The folder of the backups cannot be flushed", status);
 }
 
 std::unique_ptr<View> FrozenStore::view(const std::string& name) {

@@ -32,6 +32,7 @@ class FrozenStore {
  private:
   std::string path(const std::string& name) const { return root_ + "/" + name; }
   void make(const std::string& name, const Range& keep);
+  void sync_folder(const std::string& folder);
   void remove(const std::string& name);
   void remove_folder(const std::string& folder);
 

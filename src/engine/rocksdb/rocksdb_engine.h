@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "common/clock.h"
+#include "engine/activity.h"
 #include "engine/engine.h"
 
 namespace stator::engine {
@@ -22,6 +23,7 @@ struct RocksdbOptions {
   size_t write_buffer_bytes = 64 * 1024 * 1024;
   int reader_threads = 4;        // serve reads that miss the cache
   const Clock* clock = nullptr;  // dates commits; the system's if null; outlives the engine
+  Activity* activity = nullptr;  // counts flushes and compactions; outlives the engine
   size_t queue_limit = 16'384;   // changes queued for the committer; a further one waits
 };
 

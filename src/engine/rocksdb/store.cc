@@ -163,10 +163,21 @@ class StoreLog final : public rocksdb::Logger {
 // nothing may be written behind a hole.
 class StoreEvents final : public rocksdb::EventListener {
  public:
-  explicit StoreEvents(std::shared_ptr<std::atomic<bool>> has_files)
-      : has_files_(std::move(has_files)) {}
+  StoreEvents(std::shared_ptr<std::atomic<bool>> has_files, Activity* activity)
+      : has_files_(std::move(has_files)), activity_(activity) {}
   void OnFlushBegin(rocksdb::DB*, const rocksdb::FlushJobInfo&) override {
     has_files_->store(true);
+    if (activity_ != nullptr) activity_->begin();
+  }
+  // Not called for a flush that failed, after which nothing is written anyway.
+  void OnFlushCompleted(rocksdb::DB*, const rocksdb::FlushJobInfo&) override {
+    if (activity_ != nullptr) activity_->end();
+  }
+  void OnCompactionBegin(rocksdb::DB*, const rocksdb::CompactionJobInfo&) override {
+    if (activity_ != nullptr) activity_->begin();
+  }
+  void OnCompactionCompleted(rocksdb::DB*, const rocksdb::CompactionJobInfo&) override {
+    if (activity_ != nullptr) activity_->end();
   }
   void OnBackgroundError(rocksdb::BackgroundErrorReason, rocksdb::Status* error) override {
     spdlog::error("The store reports: {}.", error->ToString());
@@ -181,6 +192,7 @@ class StoreEvents final : public rocksdb::EventListener {
 
  private:
   const std::shared_ptr<std::atomic<bool>> has_files_;
+  Activity* const activity_;
 };
 
 // The store keeps all its files open, see max_open_files below.
@@ -277,7 +289,7 @@ Store::Store(const RocksdbOptions& options)
 
 void Store::open(const RocksdbOptions& options) {
   rocksdb::Options rocksdb_options = make_options(options);
-  rocksdb_options.listeners.push_back(std::make_shared<StoreEvents>(has_files_));
+  rocksdb_options.listeners.push_back(std::make_shared<StoreEvents>(has_files_, options.activity));
   rocksdb::DB* db = nullptr;
   if (durability_ == Durability::kMemory) {
     env_.reset(rocksdb::NewMemEnv(rocksdb::Env::Default()));
