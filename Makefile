@@ -1,6 +1,8 @@
 # make        builds the server: build/stator
 # make run    installs what is missing, builds, and serves on port 8000 (PORT=…; ARGS="--in-memory" for no files)
 # make test   installs what is missing, builds, and runs every test (SUITES="unit wire" for some of them)
+# make fuzz   builds the fuzz targets with libFuzzer and runs each for FUZZ_SECONDS (60); FUZZ="http key" for some
+# make test-asan, make test-tsan   the tests under the address and undefined-behaviour, or the thread sanitizer
 #
 # Packages come from Debian, installed by tools/install-deps when one is missing. NO_INSTALL=1 leaves them alone.
 
@@ -8,13 +10,15 @@ BUILD ?= build
 PORT ?= 8000
 ARGS ?=
 SUITES ?=
+FUZZ_SECONDS ?= 60
+FUZZ ?= http request expression partiql record key table
 
 INSTALL := $(if $(NO_INSTALL),true,tools/install-deps)
 CONFIGURE = cmake -S . -B $(BUILD) -G Ninja -DCMAKE_BUILD_TYPE=Release
 SOURCES = $(shell git ls-files --cached --others --exclude-standard -- '*.cc' '*.h')
 
 .DEFAULT_GOAL := build
-.PHONY: build run test format format-check tidy clean
+.PHONY: build run test fuzz test-asan test-tsan format format-check tidy clean
 
 # The server alone, without what only tests need; a tree that is already configured keeps its settings.
 build:
@@ -30,6 +34,18 @@ test:
 	@$(CONFIGURE) -DSTATOR_TESTS=ON
 	@cmake --build $(BUILD)
 	@BUILD=$(BUILD) tools/run-tests $(SUITES)
+
+# Every room is built again, with coverage. A failing input stays in build-fuzz.
+fuzz:
+	@$(INSTALL) build test fuzz
+	@cmake -S . -B build-fuzz -G Ninja -DCMAKE_BUILD_TYPE=Debug -DSTATOR_TESTS=ON \
+	  -DSTATOR_FUZZ=ON "-DSTATOR_SANITIZE=address;undefined"
+	@cmake --build build-fuzz --target $(FUZZ:%=fuzz_%)
+	@for name in $(FUZZ); do \
+	  echo "== $$name"; mkdir -p build-fuzz/corpus/$$name; \
+	  (cd build-fuzz && exec tests/fuzz/fuzz_$$name -max_total_time=$(FUZZ_SECONDS) -timeout=20 -rss_limit_mb=4096 \
+	    -max_len=16384 -print_final_stats=1 -verbosity=0 corpus/$$name ../tests/fuzz/corpus/$$name) || exit 1; \
+	done
 
 format:
 	@$(INSTALL) lint
