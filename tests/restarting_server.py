@@ -41,6 +41,11 @@ class RestartingServer:
                 raise AssertionError("the server did not come back")
             return WireClient(self._process.port)
 
+    @property
+    def port(self):
+        """Of the server that was started last, for the thread that restarts it."""
+        return self._process.port
+
     def kill(self):
         self._take().kill()
 

@@ -12,6 +12,7 @@
 
 #include "capacity/bucket_table.h"
 #include "capacity/consumption.h"
+#include "capacity/usage.h"
 #include "catalog/table.h"
 #include "common/clock.h"
 
@@ -79,6 +80,8 @@ class Throttle {
 
   // The units that were taken, for those who scale capacity with them. Counted in every mode.
   Consumption& consumption() { return consumption_; }
+  // What every table and global index consumed and refused, for those who watch the server.
+  Usage& usage() { return usage_; }
 
  private:
   static bool has_maximum(const catalog::Table& table);
@@ -88,6 +91,7 @@ class Throttle {
   BucketTable tables_;
   BucketTable keys_;
   Consumption consumption_;
+  Usage usage_;
 };
 
 }  // namespace stator::capacity

@@ -2,10 +2,14 @@
 //   m v             version of this layout
 //   m a             the last table number given
 //   m n <name>      the record of the table with that name; after its end, until its data is
-//   erased, still there m g <number>    the schema guard m d <number>    a deleted table whose data
-//   is to be erased: when it is gone (8 bytes), and its name
+//                   erased, still there
+//   m g <number>    the schema guard
+//   m d <number>    a deleted table whose data is to be erased: when it is gone (8 bytes), and its
+//                   name
+//   m r <number> <stream>   a stream with its shards
 #include "catalog/catalog.h"
 
+#include <algorithm>
 #include <map>
 #include <mutex>
 #include <shared_mutex>
@@ -76,7 +80,29 @@ struct Catalog::State {
   std::unordered_map<std::string, Entry, NameHash, std::equal_to<>> by_name;
   std::map<std::string, TablePtr, std::less<>> sorted;
   std::map<model::TableNumber, Garbage> garbage;
+  struct StreamEntry {
+    StreamPtr stream;
+    uint64_t version = 0;
+  };
+  std::map<StreamId, StreamEntry> streams;
+  std::map<std::string, StreamId, std::less<>> stream_by_arn;
   RandomIds ids;
+
+  void keep(Stream stream, uint64_t version) {
+    const std::unique_lock lock(mutex);
+    StreamEntry& entry = streams[stream.id];
+    if (entry.stream && entry.version > version) return;
+    stream_by_arn[stream.arn] = stream.id;
+    entry = {std::make_shared<const Stream>(std::move(stream)), version};
+  }
+
+  void forget(StreamId id) {
+    const std::unique_lock lock(mutex);
+    const auto found = streams.find(id);
+    if (found == streams.end()) return;
+    stream_by_arn.erase(found->second.stream->arn);
+    streams.erase(found);
+  }
 
   void keep(TablePtr table, uint64_t version) {
     const std::unique_lock lock(mutex);
@@ -152,6 +178,49 @@ void Catalog::load() {
     const auto gone_at_ms = read_big_endian<int64_t>(value);
     state_->garbage[number] = {gone_at_ms, std::string(value)};
   });
+  each("mr", [&](std::string_view, std::string_view record) {
+    state_->keep(decode_stream(record), outcome.version);
+  });
+  load_streams(outcome.version);
+}
+
+// A commit that opened or closed shards was perhaps not followed by the one that notes its version.
+void Catalog::load_streams(uint64_t version) {
+  const auto edge = [&](const Stream& stream, const Shard& shard, engine::Direction direction) {
+    const std::string prefix = shard_prefix(stream.id, shard.number);
+    for (int tries = 1;; ++tries) {
+      try {
+        const auto view = engine_.view();
+        const engine::Rows rows =
+            run_blocking(view->scan({prefix, prefix_end(prefix)}, direction, {.rows = 1}));
+        if (rows.empty()) return version;
+        std::string_view rest = rows.key(0).substr(prefix.size());
+        return read_big_endian<uint64_t>(rest);
+      } catch (const engine::ViewExpired&) {
+        if (tries == kMaxTries) throw;
+      }
+    }
+  };
+  for (const StreamPtr& known : streams()) {
+    Stream stream = *known;
+    bool repaired = false;
+    for (Shard& shard : stream.shards) {
+      if (shard.opened_version == 0) {
+        shard.opened_version = edge(stream, shard, engine::Direction::kForward);
+        repaired = true;
+      }
+      if (shard.closed_ms && shard.closed_version == 0) {
+        shard.closed_version = edge(stream, shard, engine::Direction::kBackward);
+        repaired = true;
+      }
+    }
+    if (!repaired) continue;
+    const auto outcome = run_blocking(
+        commit({stream_key(stream.id)}, [&](const engine::Held&, engine::Batch& batch) {
+          batch.put(stream_key(stream.id), encode_stream(stream));
+        }));
+    state_->keep(std::move(stream), outcome.version);
+  }
 }
 
 // `keys` are held alone. Answers only with a commit; everything else throws.
@@ -225,15 +294,136 @@ std::shared_ptr<const model::TableSchema> number_schema(const model::TableSchema
   return schema;
 }
 
+// The records of the streams that writers of this table know of.
+std::vector<std::string> capture_keys(const model::TableSchema& schema) {
+  std::vector<std::string> keys;
+  for (const model::Capture& capture : schema.captures)
+    keys.push_back(stream_key({schema.number, capture.stream}));
+  return keys;
+}
+
+// Whether the table's settings ask for other streams than are open.
+bool asks_other_streams(const Table& table) {
+  bool own = false;
+  bool hidden = false;
+  for (const model::Capture& capture : table.schema->captures)
+    (capture.hidden ? hidden : own) = true;
+  const bool wants_own = table.stream && table.stream->enabled;
+  return wants_own != own || table.hidden_stream != hidden ||
+         (wants_own && table.stream->label.empty());
+}
+
+// Says in the logs of the shards what happens to them.
+void write_shard_edges(const Stream& before, const Stream& after, engine::Batch& batch) {
+  for (const Shard& shard : after.shards) {
+    const Shard* known = before.find_shard(shard.number);
+    if (known == nullptr)
+      batch.append(shard_prefix(after.id, shard.number), std::string(kShardOpened));
+    if (shard.closed_ms && (known == nullptr || !known->closed_ms))
+      batch.append(shard_prefix(after.id, shard.number), std::string(kShardClosed));
+  }
+  batch.put(stream_key(after.id), encode_stream(after));
+}
+
 }  // namespace
+
+// What happens to streams in one run of a body.
+struct Catalog::StreamChanges {
+  std::map<StreamId, Stream> open;  // those that were open before
+  std::vector<Stream> changed;
+  int64_t now_ms = 0;
+
+  // From the records held from `first` on, in the order of capture_keys.
+  void read(const model::TableSchema& schema, const engine::Held& held, size_t first) {
+    open.clear();
+    changed.clear();
+    for (size_t i = 0; i < schema.captures.size(); ++i) {
+      const auto& record = held.exclusive(first + i);
+      if (!record) throw CorruptRecord("a table records changes in a stream that is not there");
+      Stream stream = decode_stream(*record);
+      open.emplace(stream.id, std::move(stream));
+    }
+  }
+  void close(StreamId id, engine::Batch& batch) {
+    Stream stream = open.at(id);
+    close_stream(stream, now_ms);
+    write_shard_edges(open.at(id), stream, batch);
+    changed.push_back(std::move(stream));
+  }
+};
+
+// Opens and closes streams as the table's settings ask.
+void Catalog::follow_settings(Table& table, model::TableSchema& schema, engine::Batch& batch,
+                              StreamChanges& changes) const {
+  const bool wants_own = table.stream && table.stream->enabled;
+  const bool is_new = wants_own && table.stream->label.empty();
+  std::vector<model::Capture> captures;
+  for (model::Capture& capture : schema.captures) {
+    const bool stays = capture.hidden ? table.hidden_stream : wants_own && !is_new;
+    if (stays) {
+      captures.push_back(std::move(capture));
+    } else {
+      changes.close({schema.number, capture.stream}, batch);
+    }
+  }
+  const auto open = [&](model::StreamView view, bool hidden) {
+    // Two streams may be opened in one millisecond, by a table of this name that is gone too.
+    int64_t time_ms = changes.now_ms;
+    while (find_stream(stream_arn(table, stream_label(time_ms), hidden))) ++time_ms;
+    const Stream stream =
+        open_stream(table, ++table.last_stream_number, view, hidden, stream_label(time_ms),
+                    options_.stream_shards, changes.now_ms);
+    write_shard_edges(Stream(), stream, batch);
+    captures.push_back(capture_of(stream));
+    changes.changed.push_back(stream);
+    return stream.label;
+  };
+  const auto has = [&](bool hidden) {
+    return std::any_of(captures.begin(), captures.end(),
+                       [&](const model::Capture& capture) { return capture.hidden == hidden; });
+  };
+  if (wants_own && !has(false)) {
+    const auto view = model::stream_view_of(table.stream->view_type);
+    table.stream->label = open(view.value_or(model::StreamView::kNewAndOldImages), false);
+  }
+  if (table.hidden_stream && !has(true)) open(model::StreamView::kNewAndOldImages, true);
+  schema.captures = std::move(captures);
+}
+
+// Notes the version of the commit that opened and closed shards.
+Task<void> Catalog::settle(std::vector<Stream> streams, uint64_t version) {
+  const auto note = [version](Stream& stream) {
+    for (Shard& shard : stream.shards) {
+      if (shard.opened_version == 0) shard.opened_version = version;
+      if (shard.closed_ms && shard.closed_version == 0) shard.closed_version = version;
+    }
+  };
+  for (Stream& stream : streams) {
+    Stream newest;
+    bool gone = false;
+    const Body body = [&](const engine::Held& held, engine::Batch& batch) {
+      gone = !held.exclusive(0).has_value();
+      if (gone) return;
+      newest = decode_stream(*held.exclusive(0));
+      note(newest);
+      batch.put(stream_key(newest.id), encode_stream(newest));
+    };
+    std::vector<std::string> keys{stream_key(stream.id)};
+    auto committing = commit(std::move(keys), body);
+    const auto outcome = co_await committing;
+    if (!gone) state_->keep(std::move(newest), outcome.version);
+  }
+}
 
 Task<TablePtr> Catalog::create(Table asked) {
   const std::string name = asked.name();
   const std::string id = state_->ids.uuid();
   std::shared_ptr<Table> created;
+  StreamChanges streams;
   const Body body = [&](const engine::Held& held, engine::Batch& batch) {
     created = nullptr;
     const int64_t now_ms = clock_.now_ms();
+    streams = StreamChanges{.open = {}, .changed = {}, .now_ms = now_ms};
     if (const auto& taken = held.exclusive(0)) {
       if (decode_table(*taken).state(now_ms) != TableState::kGone) return;
     }
@@ -253,6 +443,12 @@ Task<TablePtr> Catalog::create(Table asked) {
     table->deleted_at_ms.reset();
     if (table->billing == BillingMode::kPayPerRequest) table->on_demand_since_ms = now_ms;
 
+    if (asks_other_streams(*table)) {
+      auto schema = std::make_shared<model::TableSchema>(*table->schema);
+      follow_settings(*table, *schema, batch, streams);
+      table->schema = std::move(schema);
+    }
+
     std::string allocated;
     append_big_endian<uint64_t>(allocated, number);
     batch.put(allocation_key(), std::move(allocated));
@@ -264,6 +460,8 @@ Task<TablePtr> Catalog::create(Table asked) {
   const auto outcome = co_await commit(std::move(keys), body);
   if (!created) co_return nullptr;
   state_->keep(created, outcome.version);
+  auto settling = settle(std::move(streams.changed), outcome.version);
+  co_await settling;
   co_return created;
 }
 
@@ -273,7 +471,12 @@ Task<TablePtr> Catalog::update(std::string name, std::function<void(Table&)> cha
     const TablePtr known = find(name);
     if (!known) co_return nullptr;
     std::vector<std::string> keys{name_key(name)};
-    if (hold_guard) keys.push_back(schema_guard_key(known->schema->number));
+    const std::vector<std::string> stream_keys = capture_keys(*known->schema);
+    if (hold_guard) {
+      keys.push_back(schema_guard_key(known->schema->number));
+      keys.insert(keys.end(), stream_keys.begin(), stream_keys.end());
+    }
+    StreamChanges streams;
 
     std::shared_ptr<Table> changed;
     bool again = false;
@@ -293,12 +496,21 @@ Task<TablePtr> Catalog::update(std::string name, std::function<void(Table&)> cha
       }
       const auto before = table->schema;
       change(*table);
-      if (table->schema != before) {
+      const bool other_streams = asks_other_streams(*table);
+      if (table->schema != before || other_streams) {
         // Another table of that name by now, or the first that is heard of a new schema: hold the
         // right guard.
-        if (!hold_guard || before->number != known->schema->number) {
+        if (!hold_guard || before->number != known->schema->number ||
+            capture_keys(*before) != stream_keys) {
           again = true;
           return;
+        }
+        if (other_streams) {
+          streams.now_ms = clock_.now_ms();
+          streams.read(*before, held, 2);
+          auto schema = std::make_shared<model::TableSchema>(*table->schema);
+          follow_settings(*table, *schema, batch, streams);
+          table->schema = std::move(schema);
         }
         table->schema = number_schema(*table->schema, before->number, before->version + 1,
                                       table->last_index_number);
@@ -310,10 +522,17 @@ Task<TablePtr> Catalog::update(std::string name, std::function<void(Table&)> cha
     const auto outcome = co_await commit(std::move(keys), body);
     if (gone) co_return nullptr;
     if (again) {
+      // What was held may be older than what is committed.
+      if (hold_guard) {
+        auto reloading = reload(name);
+        co_await reloading;
+      }
       hold_guard = true;
       continue;
     }
     state_->keep(changed, outcome.version);
+    auto settling = settle(std::move(streams.changed), outcome.version);
+    co_await settling;
     co_return changed;
   }
   throw engine::EngineError("the table was replaced by others again and again");
@@ -327,6 +546,8 @@ Task<TablePtr> Catalog::remove(std::string name, std::function<void(const Table&
 
     std::shared_ptr<Table> removed;
     bool again = false;
+    const std::vector<std::string> stream_keys = capture_keys(*known->schema);
+    StreamChanges streams;
     const Body body = [&](const engine::Held& held, engine::Batch& batch) {
       removed = nullptr;
       again = false;
@@ -335,11 +556,15 @@ Task<TablePtr> Catalog::remove(std::string name, std::function<void(const Table&
       auto table = std::make_shared<Table>(decode_table(*record));
       const int64_t now_ms = clock_.now_ms();
       if (table->state(now_ms) == TableState::kGone) return;
-      if (table->schema->number != number) {
+      if (table->schema->number != number || capture_keys(*table->schema) != stream_keys) {
         again = true;
         return;
       }
       check(*table);
+      streams.now_ms = now_ms;
+      streams.read(*table->schema, held, 2);
+      for (const model::Capture& capture : table->schema->captures)
+        streams.close({number, capture.stream}, batch);
       table->deleted_at_ms = now_ms + options_.table_delay_ms;
       std::string garbage;
       append_big_endian<int64_t>(garbage, *table->deleted_at_ms);
@@ -350,23 +575,31 @@ Task<TablePtr> Catalog::remove(std::string name, std::function<void(const Table&
       removed = std::move(table);
     };
     std::vector<std::string> keys{name_key(name), schema_guard_key(number)};
+    keys.insert(keys.end(), stream_keys.begin(), stream_keys.end());
     const auto outcome = co_await commit(std::move(keys), body);
-    if (again) continue;
+    if (again) {
+      auto reloading = reload(name);
+      co_await reloading;
+      continue;
+    }
     if (!removed) co_return nullptr;
     state_->keep(removed, outcome.version);
+    auto settling = settle(std::move(streams.changed), outcome.version);
+    co_await settling;
     co_return removed;
   }
   throw engine::EngineError("the table was replaced by others again and again");
 }
 
 Task<TablePtr> Catalog::reload(std::string name) {
+  const std::string key = name_key(name);  // outlives the read, which only looks at it
   for (int tries = 1;; ++tries) {
     const uint64_t version = engine_.committed_version();
     const auto view = engine_.view();
     std::optional<std::string> record;
     bool expired = false;
     try {
-      auto reading = view->get(name_key(name));
+      auto reading = view->get(key);
       record = co_await reading;
     } catch (const engine::ViewExpired&) {
       if (tries == kMaxTries) throw;
@@ -406,6 +639,92 @@ Task<void> Catalog::garbage_erased(model::TableNumber number) {
   std::vector<std::string> keys{garbage_key(number), name_key(name)};
   co_await commit(std::move(keys), body);
   state_->forget(number);
+}
+
+StreamPtr Catalog::find_stream(std::string_view arn) const {
+  const std::shared_lock lock(state_->mutex);
+  const auto found = state_->stream_by_arn.find(arn);
+  return found != state_->stream_by_arn.end() ? state_->streams.at(found->second).stream : nullptr;
+}
+
+StreamPtr Catalog::find_stream(StreamId id) const {
+  const std::shared_lock lock(state_->mutex);
+  const auto found = state_->streams.find(id);
+  return found != state_->streams.end() ? found->second.stream : nullptr;
+}
+
+std::vector<StreamPtr> Catalog::streams() const {
+  std::vector<StreamPtr> streams;
+  const std::shared_lock lock(state_->mutex);
+  for (const auto& [arn, id] : state_->stream_by_arn)
+    streams.push_back(state_->streams.at(id).stream);
+  return streams;
+}
+
+Task<bool> Catalog::roll_stream(StreamId id, int64_t shards) {
+  const StreamPtr known = find_stream(id);
+  if (!known || known->disabled_ms) co_return false;
+  const std::string name = known->table_name;
+  std::shared_ptr<Table> changed;
+  Stream rolled;
+  const Body body = [&](const engine::Held& held, engine::Batch& batch) {
+    changed = nullptr;
+    const auto& record = held.exclusive(0);
+    if (!record || !held.exclusive(1) || !held.exclusive(2)) return;
+    auto table = std::make_shared<Table>(decode_table(*record));
+    if (table->schema->number != id.table || table->deleted_at_ms) return;
+    auto schema = std::make_shared<model::TableSchema>(*table->schema);
+    for (model::Capture& capture : schema->captures) {
+      if (capture.stream != id.number) continue;
+      const Stream before = decode_stream(*held.exclusive(2));
+      rolled = before;
+      roll_shards(rolled, shards, clock_.now_ms());
+      write_shard_edges(before, rolled, batch);
+      capture = capture_of(rolled);
+      schema->version += 1;
+      batch.put(schema_guard_key(id.table), encode_schema_version(schema->version));
+      table->schema = schema;
+      batch.put(name_key(name), encode_table(*table));
+      changed = table;
+      return;
+    }
+  };
+  std::vector<std::string> keys{name_key(name), schema_guard_key(id.table), stream_key(id)};
+  auto committing = commit(std::move(keys), body);
+  const auto outcome = co_await committing;
+  if (!changed) co_return false;
+  state_->keep(changed, outcome.version);
+  std::vector<Stream> streams{rolled};
+  auto settling = settle(std::move(streams), outcome.version);
+  co_await settling;
+  co_return true;
+}
+
+Task<void> Catalog::forget_shards(StreamId id, std::vector<model::ShardNumber> shards) {
+  Stream left;
+  bool over = false;
+  const Body body = [&](const engine::Held& held, engine::Batch& batch) {
+    over = !held.exclusive(0).has_value();
+    if (over) return;
+    left = decode_stream(*held.exclusive(0));
+    std::erase_if(left.shards, [&](const Shard& shard) {
+      return std::find(shards.begin(), shards.end(), shard.number) != shards.end();
+    });
+    over = left.shards.empty() && left.is_over(clock_.now_ms());
+    if (over) {
+      batch.erase(stream_key(id));
+    } else {
+      batch.put(stream_key(id), encode_stream(left));
+    }
+  };
+  std::vector<std::string> keys{stream_key(id)};
+  auto committing = commit(std::move(keys), body);
+  const auto outcome = co_await committing;
+  if (over) {
+    state_->forget(id);
+  } else {
+    state_->keep(std::move(left), outcome.version);
+  }
 }
 
 }  // namespace stator::catalog

@@ -11,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "catalog/stream.h"
 #include "catalog/table.h"
 #include "common/clock.h"
 #include "common/task.h"
@@ -28,6 +29,7 @@ struct CatalogOptions {
   std::string region;
   std::string account;
   int64_t table_delay_ms = 0;         // how long CREATING, UPDATING and DELETING last
+  int64_t stream_shards = 4;          // of a new stream
   int64_t ttl_change_interval_s = 0;  // least time between two changes of a table's time to live
 };
 
@@ -66,6 +68,18 @@ class Catalog {
   // here.
   Task<TablePtr> reload(std::string name);
 
+  // The streams of tables, those of the last day included. The first changes a table's schema, so
+  // that no writer who knows the shards from before commits after it.
+  StreamPtr find_stream(std::string_view arn) const;
+  StreamPtr find_stream(StreamId id) const;
+  // In the order of their ARNs; hidden ones too.
+  std::vector<StreamPtr> streams() const;
+  // Closes the open shards of a stream and opens their children: see roll_shards. False if the
+  // stream is not open.
+  Task<bool> roll_stream(StreamId id, int64_t shards);
+  // Nothing is left of these shards. If none remains and the stream is over, of the stream neither.
+  Task<void> forget_shards(StreamId id, std::vector<model::ShardNumber> shards);
+
   const CatalogOptions& options() const { return options_; }
   std::string table_arn(std::string_view name) const;
 
@@ -73,6 +87,11 @@ class Catalog {
   struct State;
   using Body = std::function<void(const engine::Held&, engine::Batch&)>;
   void load();
+  void load_streams(uint64_t version);
+  struct StreamChanges;
+  void follow_settings(Table& table, model::TableSchema& schema, engine::Batch& batch,
+                       StreamChanges& changes) const;
+  Task<void> settle(std::vector<Stream> streams, uint64_t version);
   Task<engine::Outcome> commit(std::vector<std::string> keys, Body body);
 
   engine::Engine& engine_;

@@ -50,11 +50,12 @@ void provision(Capacity& capacity, int64_t read_units, int64_t write_units, int6
 // decrease.
 bool may_lower(const Capacity& capacity, int64_t now_ms);
 
+// The table's own stream. Who turns it on leaves the label empty: the catalog opens a stream and
+// gives it one.
 struct StreamSettings {
   bool enabled = false;
   std::string view_type;
-  std::string
-      label;  // of the latest stream, also after it was turned off; empty if there never was one
+  std::string label;  // of the latest stream, also after it was turned off
 };
 
 // Encryption with a key of KMS. Kept and shown, nothing else.
@@ -92,6 +93,8 @@ struct Table {
   std::optional<int64_t> table_class_updated_ms;
   std::optional<EncryptionSettings> encryption;
   std::optional<StreamSettings> stream;
+  bool hidden_stream = false;  // changes are recorded for a destination too
+  model::StreamNumber last_stream_number = 0;
   std::vector<std::pair<std::string, std::string>> tags;
   // Indexes that were deleted and whose entries are still to be erased.
   std::vector<model::IndexNumber> dead_indexes;

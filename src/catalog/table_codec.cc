@@ -1,6 +1,7 @@
 #include "catalog/table_codec.h"
 
 #include <algorithm>
+#include <cstdlib>
 
 #include "common/bytes.h"
 #include "json/reader.h"
@@ -30,13 +31,6 @@ void write_attributes(std::string& out, const std::vector<model::KeyAttribute>& 
     pair.close();
   }
   list.close();
-}
-
-void write_key(std::string& out, const model::KeySchema& key) {
-  json::Object object(out);
-  write_attributes(object.key("partition"), key.partition);
-  write_attributes(object.key("sort"), key.sort);
-  object.close();
 }
 
 void write_provisioned(std::string& out, const Capacity::Provisioned& provisioned) {
@@ -91,6 +85,25 @@ void write_insights(json::Object& object, const Table& table) {
     one.boolean("throttled_only", settings.throttled_only);
     one.integer("created_ms", settings.created_ms);
     one.integer("changed_ms", settings.changed_ms);
+    one.close();
+  }
+  list.close();
+}
+
+void write_captures(json::Object& object, const model::TableSchema& schema) {
+  if (schema.captures.empty()) return;
+  json::Array list(object.key("captures"));
+  for (const model::Capture& capture : schema.captures) {
+    json::Object one(list.element());
+    one.integer("stream", capture.stream);
+    one.string("view", model::stream_view_name(capture.view));
+    one.boolean("hidden", capture.hidden);
+    json::Array shards(one.key("shards"));
+    for (const model::Capture::Shard& shard : capture.shards) {
+      json::append_int(shards.element(), shard.number);
+      json::append_quoted(shards.element(), std::to_string(shard.first_hash));
+    }
+    shards.close();
     one.close();
   }
   list.close();
@@ -156,11 +169,6 @@ std::vector<model::KeyAttribute> read_attributes(const Element& element, std::st
   return attributes;
 }
 
-model::KeySchema read_key(const Element& element) {
-  return {.partition = read_attributes(element, "partition"),
-          .sort = read_attributes(element, "sort")};
-}
-
 Capacity::Provisioned read_provisioned(const Element& element) {
   return {.read_units = need_int(element, "read"),
           .write_units = need_int(element, "write"),
@@ -197,7 +205,41 @@ model::Index read_index(const Element& element, const model::KeySchema& table_ke
   return index;
 }
 
+model::Capture read_capture(const Element& element) {
+  model::Capture capture;
+  capture.stream = static_cast<model::StreamNumber>(need_int(element, "stream"));
+  const auto view = model::stream_view_of(need_string(element, "view"));
+  if (!view) corrupt("unknown view of a stream");
+  capture.view = *view;
+  capture.hidden = json::bool_member(element, "hidden").value_or(false);
+  bool is_number = true;
+  for (const Element part : need_array(element, "shards")) {
+    if (is_number) {
+      capture.shards.push_back(
+          {static_cast<model::ShardNumber>(json::to_int(part).value_or(0)), 0});
+    } else {
+      capture.shards.back().first_hash = std::strtoull(text_of(part).c_str(), nullptr, 10);
+    }
+    is_number = !is_number;
+  }
+  if (capture.shards.empty() || capture.shards.front().first_hash != 0)
+    corrupt("a stream without shards");
+  return capture;
+}
+
 }  // namespace
+
+void write_key(std::string& out, const model::KeySchema& key) {
+  json::Object object(out);
+  write_attributes(object.key("partition"), key.partition);
+  write_attributes(object.key("sort"), key.sort);
+  object.close();
+}
+
+model::KeySchema read_key(const Element& element) {
+  return {.partition = read_attributes(element, "partition"),
+          .sort = read_attributes(element, "sort")};
+}
 
 std::string encode_table(const Table& table) {
   std::string out(1, kRecordVersion);
@@ -237,6 +279,9 @@ std::string encode_table(const Table& table) {
     stream.string("label", table.stream->label);
     stream.close();
   }
+  if (table.hidden_stream) object.boolean("hidden_stream", true);
+  if (table.last_stream_number != 0) object.integer("last_stream_number", table.last_stream_number);
+  write_captures(object, *table.schema);
   if (!table.tags.empty()) {
     json::Array tags(object.key("tags"));
     for (const auto& [key, value] : table.tags) {
@@ -280,6 +325,11 @@ Table decode_table(std::string_view record) {
 
   schema->ttl_attribute = string_or_empty(root, "ttl_attribute");
 
+  if (json::member(root, "captures")) {
+    for (const Element capture : need_array(root, "captures"))
+      schema->captures.push_back(read_capture(capture));
+  }
+
   Table table;
   for (const Element index : need_array(root, "indexes")) {
     schema->indexes.push_back(read_index(index, schema->key));
@@ -310,6 +360,9 @@ Table decode_table(std::string_view record) {
                                   .view_type = string_or_empty(*stream, "view_type"),
                                   .label = string_or_empty(*stream, "label")};
   }
+  table.hidden_stream = json::bool_member(root, "hidden_stream").value_or(false);
+  table.last_stream_number =
+      static_cast<model::StreamNumber>(json::int_member(root, "last_stream_number").value_or(0));
   if (json::member(root, "tags")) {
     std::vector<std::string> flat;
     for (const Element text : need_array(root, "tags")) flat.push_back(text_of(text));

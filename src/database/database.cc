@@ -1,9 +1,11 @@
 #include "database/database.h"
 
-#include <spdlog/spdlog.h>
+#include <set>
 
 #include "catalog/catalog.h"
 #include "catalog/scaling.h"
+#include "common/log.h"
+#include "database/table_metrics.h"
 #include "engine/adversary.h"
 #include "expr/parse_cache.h"
 #include "json/writer.h"
@@ -57,6 +59,7 @@ Answer error_answer(const ApiError& error) {
 
 std::unique_ptr<engine::Engine> open_engine(const DatabaseOptions& options) {
   engine::RocksdbOptions rocksdb;
+  rocksdb.clock = options.clock;
   rocksdb.directory = options.directory;
   rocksdb.durability = options.durability;
   rocksdb.block_cache_bytes = options.block_cache_bytes;
@@ -76,6 +79,7 @@ class DatabaseOnEngine final : public Database {
                  {.region = options.region,
                   .account = options.account,
                   .table_delay_ms = options.table_delay_ms,
+                  .stream_shards = options.stream_shards,
                   .ttl_change_interval_s = options.ttl_change_interval_s}),
         scaling_(*engine_),
         store_(*engine_, catalog_, clock_),
@@ -91,7 +95,9 @@ class DatabaseOnEngine final : public Database {
   Task<Answer> execute(std::string_view service, std::string_view operation, std::string body,
                        Caller caller) override {
     const ops::Operation* found = ops::find_operation(service, operation);
+    const std::string request_id = caller.request_id;
     Answer answer;
+    uint64_t parsed_us = 0;
     try {
       if (found == nullptr) throw ApiError("UnknownOperationException", "");
       ops::Request request{.context = context_,
@@ -105,20 +111,41 @@ class DatabaseOnEngine final : public Database {
       if (!request.body.is_object())
         throw ApiError("SerializationException", "Unexpected token received from parser");
       ops::check_types(request.body, *found->shape);
+      parsed_us = metrics::steady_us();
       auto pending = found->handler(request);
       answer.body = co_await pending;
       if (found->changes_tables) background_.wake();
     } catch (const ApiError& error) {
       const bool scaling = found != nullptr && found->service == ops::kScalingService;
       answer = scaling ? scaling_error_answer(error) : error_answer(error);
+      answer.error = error.type();
     } catch (const std::exception& error) {
-      spdlog::error("{} failed: {}", operation, error.what());
+      log_event(spdlog::level::err, "a request failed",
+                {{"request_id", request_id}, {"operation", operation}, {"error", error.what()}});
       answer = error_answer(ApiError("InternalServerError", "Internal server error"));
+      answer.error = "InternalServerError";
     }
+    answer.parsed_us = parsed_us;
     co_return answer;
   }
 
   std::string insights() const override { return ops::insights_report(context_); }
+
+  std::vector<std::string> targets() const override {
+    std::vector<std::string> targets;
+    for (const ops::Operation& operation : ops::operations())
+      targets.push_back(std::string(operation.service) + "." + std::string(operation.name));
+    return targets;
+  }
+
+  std::string failure() const override { return engine_->failure(); }
+
+  Task<void> write_metrics(metrics::Text& text) override {
+    Task<void> tables = write_table_metrics(text, catalog_, store_, throttle_);
+    co_await tables;
+    engine_->write_metrics(text);
+    background_.write_metrics(text);
+  }
 
  private:
   std::vector<std::unique_ptr<work::Job>> make_jobs(const DatabaseOptions& options) {
@@ -127,6 +154,7 @@ class DatabaseOnEngine final : public Database {
     jobs.push_back(work::make_cleaning(site));
     jobs.push_back(work::make_backfill(site));
     jobs.push_back(work::make_expiry(site, options.ttl_delay_s));
+    jobs.push_back(work::make_streams(site));
     jobs.push_back(work::make_scaling(site, scaling_, throttle_.consumption()));
     return jobs;
   }

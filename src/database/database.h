@@ -7,9 +7,11 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "capacity/throttle.h"
 #include "common/clock.h"
+#include "common/metrics.h"
 #include "common/task.h"
 #include "engine/rocksdb/rocksdb_engine.h"
 
@@ -23,6 +25,8 @@ struct DatabaseOptions {
   // How long CREATING, UPDATING and DELETING last. 0: the state is in the operation's answer, and
   // over by the next request, so that a waiter which polls every twenty seconds never has to.
   int64_t table_delay_ms = 0;
+  // How many shards a stream has.
+  int64_t stream_shards = 4;
   // How long after its time an expired item is deleted.
   int64_t ttl_delay_s = 0;
   // Least time between two changes of a table's time to live.
@@ -44,6 +48,10 @@ struct Caller {
 struct Answer {
   int status = 200;
   std::string body;  // JSON
+  // The name of the error without its namespace; empty for a success.
+  std::string error;
+  // When the request was read and its types were right (metrics::steady_us); 0 if they were not.
+  uint64_t parsed_us = 0;
 };
 
 // Thread-safe. Outlives the requests under way.
@@ -62,6 +70,12 @@ class Database {
                                std::string body, Caller caller) = 0;
   // What contributor insights have counted, as JSON: see ops/contributor_insights.h.
   virtual std::string insights() const { return "{}"; }
+  // Every operation, as X-Amz-Target names it: "DynamoDB_20120810.PutItem".
+  virtual std::vector<std::string> targets() const { return {}; }
+  // Why writes are refused; empty while all is well.
+  virtual std::string failure() const { return {}; }
+  // What tables, engine and background work do, for Prometheus.
+  virtual Task<void> write_metrics(metrics::Text& /*text*/) { co_return; }
 };
 
 }  // namespace stator

@@ -137,7 +137,10 @@ class Adversary final : public Engine {
   }
 
   uint64_t committed_version() override { return inner_->committed_version(); }
+  Task<uint64_t> version_at(int64_t second) override { return inner_->version_at(second); }
   void reclaim(Range range) override { inner_->reclaim(std::move(range)); }
+  std::string failure() const override { return inner_->failure(); }
+  void write_metrics(metrics::Text& text) override { inner_->write_metrics(text); }
 
  private:
   Fate fate_;

@@ -4,8 +4,9 @@
 //
 // Limits that hold on every engine: a key has 1 to 10,000 bytes and does not begin with 0xFF, which
 // is the engine's own space; a view lives about five seconds, longer work resumes from a key with a
-// new view; a batch has at most 8 MB. Values of any size below that are the engine's worry. Who
-// crosses one gets an EngineError that names it.
+// new view; a batch has at most 8 MB, and another 128 MB of what it appends (an engine with smaller
+// transactions can stage that: nobody reads it before the commit). Values of any size below that
+// are the engine's worry. Who crosses one gets an EngineError that names it.
 #pragma once
 
 #include <chrono>
@@ -23,10 +24,15 @@
 #include "common/executor.h"
 #include "common/task.h"
 
+namespace stator::metrics {
+class Text;
+}  // namespace stator::metrics
+
 namespace stator::engine {
 
 inline constexpr size_t kMaxKeyBytes = 10'000;
 inline constexpr size_t kMaxBatchBytes = 8 * 1024 * 1024;
+inline constexpr size_t kMaxAppendedBytes = 128 * 1024 * 1024;
 
 // What ended a read or a change for a reason that is nobody's input: a damaged file, a full disk,
 // an engine that is closed. The request fails as an internal error.
@@ -152,20 +158,24 @@ class Batch {
   }
   void append(std::string prefix, std::string value) {
     bytes_ += prefix.size() + value.size();
+    appended_bytes_ += prefix.size() + value.size();
     operations_.emplace_back(Append{std::move(prefix), std::move(value)});
   }
   const std::vector<Operation>& operations() const { return operations_; }
   std::vector<Operation>& operations() { return operations_; }
   bool empty() const { return operations_.empty(); }
   size_t bytes() const { return bytes_; }
+  size_t appended_bytes() const { return appended_bytes_; }  // part of bytes()
   void clear() {
     operations_.clear();
     bytes_ = 0;
+    appended_bytes_ = 0;
   }
 
  private:
   std::vector<Operation> operations_;
   size_t bytes_ = 0;
+  size_t appended_bytes_ = 0;
 };
 
 // DynamoDB treats a meeting with a single write and with a transaction differently.
@@ -214,8 +224,17 @@ class Engine {
   virtual Task<Outcome> mutate(Mutation mutation) = 0;
   // Version of the newest commit that a new view would see.
   virtual uint64_t committed_version() = 0;
+  // The first version given at or after the beginning of `second` (UTC), or the next one if none
+  // was yet: whatever was acknowledged before that second has a smaller version, whatever was begun
+  // in it or later has not. Known for the last 36 days; for an earlier second, the first version
+  // known.
+  virtual Task<uint64_t> version_at(int64_t second) = 0;
   // Asks the engine to give back the space of a range that was erased. A hint; returns at once.
   virtual void reclaim(Range range) = 0;
+  // Why nothing is written any more; empty while all is well.
+  virtual std::string failure() const { return {}; }
+  // Shows what it does, under names that begin with stator_engine_.
+  virtual void write_metrics(metrics::Text& /*text*/) {}
 };
 
 }  // namespace stator::engine

@@ -45,10 +45,14 @@ void check_limits(const Mutation& mutation) {
 }
 
 void check_limits(const Batch& batch) {
-  if (batch.bytes() > kMaxBatchBytes) {
-    throw EngineError("a batch of " + std::to_string(batch.bytes()) +
-                      " bytes is above the engine's limit of " + std::to_string(kMaxBatchBytes));
-  }
+  const auto refuse = [](const char* what, size_t bytes, size_t limit) {
+    throw EngineError(std::string(what) + " of " + std::to_string(bytes) +
+                      " bytes is above the engine's limit of " + std::to_string(limit));
+  };
+  const size_t bytes = batch.bytes() - batch.appended_bytes();
+  if (bytes > kMaxBatchBytes) refuse("a batch", bytes, kMaxBatchBytes);
+  if (batch.appended_bytes() > kMaxAppendedBytes)
+    refuse("a log entry", batch.appended_bytes(), kMaxAppendedBytes);
   for (const Batch::Operation& operation : batch.operations())
     std::visit(CheckOperation(), operation);
 }

@@ -1,5 +1,6 @@
 #include "http/service.h"
 
+#include <fmt/format.h>
 #include <simdjson.h>
 #include <zlib.h>
 
@@ -62,35 +63,85 @@ Service::Service(ServiceOptions options, Database& database, const net::Signatur
     : options_(std::move(options)),
       database_(database),
       signatures_(signatures),
+      metrics_(database.targets()),
       health_("healthy: dynamodb." + options_.region + ".amazonaws.com ") {}
 
 Task<void> Service::handle(net::Request& request, net::Response& response) {
-  std::string request_id = ids_.request_id();
+  metrics_.begin();
+  request.id = ids_.request_id();
+  std::string error;
   try {
     std::optional<Call> call = route(request, response);
+    request.times.routed_us = metrics::steady_us();
     if (call) {
-      call->caller.request_id = request_id;
+      call->caller.request_id = request.id;
       Task<Answer> task = database_.execute(call->service, call->operation, std::move(request.body),
                                             std::move(call->caller));
       Answer answer = co_await task;
       response.status = answer.status;
       response.body = std::move(answer.body);
+      error = std::move(answer.error);
+      request.times.parsed_us = answer.parsed_us;
+    } else if (response.content_type == kMetricsType) {
+      Task<void> page = answer_metrics(response);
+      co_await page;
     }
   } catch (const std::exception& e) {
-    spdlog::error("request {} failed: {}", request_id, e.what());
+    log_event(spdlog::level::err, "a request failed",
+              {{"request_id", request.id}, {"error", e.what()}});
     response.status = 500;
     response.body = kInternalServerError;
+    error = "InternalServerError";
   } catch (...) {
-    spdlog::error("request {} failed", request_id);
+    log_event(spdlog::level::err, "a request failed", {{"request_id", request.id}});
     response.status = 500;
     response.body = kInternalServerError;
+    error = "InternalServerError";
   }
-  finish(request, response, request_id);
+  request.times.executed_us = metrics::steady_us();
+  finish(request, response, error);
+}
+
+Task<void> Service::answer_metrics(net::Response& response) {
+  metrics::Text text;
+  text.family("stator_build_info", "gauge", "1, with the version as a label.");
+  text.sample({{"version", options_.version}}, uint64_t{1});
+  metrics_.write(text);
+  if (options_.process_metrics) options_.process_metrics(text);
+  Task<void> database = database_.write_metrics(text);
+  co_await database;
+  response.body = text.take();
+}
+
+void Service::written(const net::Request& request, const net::Response& response) {
+  if (options_.slow_ms == 0) return;
+  const net::RequestTimes& times = request.times;
+  const uint64_t now_us = metrics::steady_us();
+  if (now_us - times.began_us < options_.slow_ms * 1000) return;
+  const auto ms = [](uint64_t from_us, uint64_t to_us) {
+    const uint64_t us = from_us == 0 || to_us < from_us ? 0 : to_us - from_us;
+    return fmt::format("{}.{:03}", us / 1000, us % 1000);
+  };
+  const uint64_t parsed_us = times.parsed_us != 0 ? times.parsed_us : times.routed_us;
+  log_event(spdlog::level::warn, "slow request",
+            {{"request_id", request.id},
+             {"target", request.header("x-amz-target")},
+             {"status", std::to_string(response.status)},
+             {"total_ms", ms(times.began_us, now_us)},
+             {"receive_ms", ms(times.began_us, times.arrived_us)},
+             {"route_ms", ms(times.arrived_us, times.routed_us)},
+             {"parse_ms", ms(times.routed_us, parsed_us)},
+             {"execute_ms", ms(parsed_us, times.executed_us)},
+             {"frame_ms", ms(times.executed_us, times.framed_us)},
+             {"send_ms", ms(times.framed_us, now_us)},
+             {"answer_bytes", std::to_string(response.body.size())}});
 }
 
 std::optional<Service::Call> Service::route(net::Request& request, net::Response& response) const {
   if (is_operator_path(request.path)) {
-    answer_operator(request, response, options_.version, database_);
+    const bool ending = options_.ending && options_.ending();
+    if (answer_operator(request, response, options_.version, database_, ending))
+      response.content_type = kMetricsType;
     return std::nullopt;
   }
   if (request.has_header("origin")) {
@@ -190,8 +241,7 @@ bool Service::decode_body(net::Request& request, net::Response& response) const 
   return false;
 }
 
-void Service::finish(const net::Request& request, net::Response& response,
-                     std::string_view request_id) const {
+void Service::finish(net::Request& request, net::Response& response, std::string_view error) {
   if (response.body.size() >= kCompressFrom) {
     const net::Coding coding = net::choose_coding(request.header("accept-encoding"));
     if (coding != net::Coding::kIdentity) {
@@ -206,12 +256,24 @@ void Service::finish(const net::Request& request, net::Response& response,
       crc32_z(0, reinterpret_cast<const Bytef*>(response.body.data()), response.body.size()));
   char digits[10];
   const auto end = std::to_chars(digits, digits + sizeof digits, checksum).ptr;
-  if (spdlog::should_log(spdlog::level::debug)) {
-    spdlog::debug("{} {}: {}, {} bytes", request_id, request.header("x-amz-target"),
-                  response.status, response.body.size());
-  }
-  response.add_header("x-amzn-RequestId", request_id);
+  response.add_header("x-amzn-RequestId", request.id);
   response.add_header("x-amz-crc32", {digits, static_cast<size_t>(end - digits)});
+
+  request.times.framed_us = metrics::steady_us();
+  const uint64_t arrived_us =
+      request.times.arrived_us != 0 ? request.times.arrived_us : request.times.routed_us;
+  const uint64_t took_us = request.times.framed_us - arrived_us;
+  metrics_.end(request.header("x-amz-target"), response.status, error, took_us);
+  if (spdlog::should_log(spdlog::level::debug)) {
+    log_event(spdlog::level::debug, "request",
+              {{"request_id", request.id},
+               {"target", request.header("x-amz-target")},
+               {"path", request.path},
+               {"status", std::to_string(response.status)},
+               {"error", error},
+               {"took_us", std::to_string(took_us)},
+               {"answer_bytes", std::to_string(response.body.size())}});
+  }
 }
 
 }  // namespace stator::http

@@ -2,12 +2,15 @@
 // execute it, and frames the answer with the headers that the SDKs look at.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
 
 #include "common/ids.h"
+#include "common/metrics.h"
 #include "database/database.h"
+#include "http/request_metrics.h"
 #include "net/http_message.h"
 #include "net/signature.h"
 
@@ -17,6 +20,12 @@ struct ServiceOptions {
   std::string region = "us-east-1";
   std::string version;  // of Stator, for the operator's pages
   size_t body_limit_bytes = 16 * 1024 * 1024;
+  // A request that takes longer is logged, with where the time went. 0: none is.
+  uint64_t slow_ms = 0;
+  // True once the server is about to end; may be empty.
+  std::function<bool()> ending;
+  // Writes the metrics of the process and its connections; may be empty.
+  std::function<void(metrics::Text&)> process_metrics;
 };
 
 // Thread-safe.
@@ -26,6 +35,7 @@ class Service final : public net::Handler {
   Service(ServiceOptions options, Database& database, const net::SignatureCheck& signatures);
 
   Task<void> handle(net::Request& request, net::Response& response) override;
+  void written(const net::Request& request, const net::Response& response) override;
 
  private:
   // What is left to do for a request that passed the checks of the wire.
@@ -37,15 +47,16 @@ class Service final : public net::Handler {
 
   // Answers everything that needs no operation, errors of the wire included; a Call for the rest.
   std::optional<Call> route(net::Request& request, net::Response& response) const;
+  Task<void> answer_metrics(net::Response& response);
   // False if the body was answered with an error.
   bool decode_body(net::Request& request, net::Response& response) const;
-  void finish(const net::Request& request, net::Response& response,
-              std::string_view request_id) const;
+  void finish(net::Request& request, net::Response& response, std::string_view error);
 
   ServiceOptions options_;
   Database& database_;
   const net::SignatureCheck& signatures_;
   RandomIds ids_;
+  RequestMetrics metrics_;
   std::string health_;
 };
 

@@ -1,6 +1,7 @@
 #include "model/schema.h"
 
 #include <algorithm>
+#include <iterator>
 
 namespace stator::model {
 
@@ -49,6 +50,35 @@ bool TableSchema::is_building() const {
 
 bool TableSchema::has_local_index() const {
   return !indexes.empty() && !indexes.front().global;
+}
+
+std::string_view stream_view_name(StreamView view) {
+  switch (view) {
+    case StreamView::kKeysOnly:
+      return "KEYS_ONLY";
+    case StreamView::kNewImage:
+      return "NEW_IMAGE";
+    case StreamView::kOldImage:
+      return "OLD_IMAGE";
+    case StreamView::kNewAndOldImages:
+      break;
+  }
+  return "NEW_AND_OLD_IMAGES";
+}
+
+std::optional<StreamView> stream_view_of(std::string_view name) {
+  for (const StreamView view : {StreamView::kKeysOnly, StreamView::kNewImage, StreamView::kOldImage,
+                                StreamView::kNewAndOldImages}) {
+    if (stream_view_name(view) == name) return view;
+  }
+  return std::nullopt;
+}
+
+ShardNumber Capture::shard_of(uint64_t hash) const {
+  const auto after =
+      std::upper_bound(shards.begin(), shards.end(), hash,
+                       [](uint64_t value, const Shard& shard) { return value < shard.first_hash; });
+  return std::prev(after)->number;
 }
 
 }  // namespace stator::model

@@ -14,6 +14,8 @@ namespace stator::model {
 
 using TableNumber = uint64_t;
 using IndexNumber = uint32_t;
+using StreamNumber = uint32_t;  // of one table; never given again
+using ShardNumber = uint32_t;   // of one stream; never given again
 
 enum class KeyType : uint8_t { kString, kNumber, kBinary };
 
@@ -57,6 +59,27 @@ struct Index {
   bool projects(std::string_view attribute) const;
 };
 
+// What a stream shows of a change.
+enum class StreamView : uint8_t { kKeysOnly, kNewImage, kOldImage, kNewAndOldImages };
+std::string_view stream_view_name(StreamView view);  // "KEYS_ONLY", ...
+std::optional<StreamView> stream_view_of(std::string_view name);
+
+// A stream that every change of the table's items is recorded in.
+struct Capture {
+  StreamNumber stream = 0;
+  StreamView view = StreamView::kNewAndOldImages;
+  bool hidden = false;  // not the table's own stream: it feeds a destination
+  // Its open shards, in the order of the partition hashes they take: the first begins with 0, each
+  // goes on to where the next one begins.
+  struct Shard {
+    ShardNumber number = 0;
+    uint64_t first_hash = 0;
+  };
+  std::vector<Shard> shards;
+
+  ShardNumber shard_of(uint64_t hash) const;
+};
+
 struct TableSchema {
   TableNumber number = 0;
   uint64_t version = 0;  // rises with every change of the schema
@@ -65,6 +88,8 @@ struct TableSchema {
   std::vector<Index> indexes;  // local ones first, each kind in order of creation
   // The attribute that says when an item expires, in seconds; empty if items do not.
   std::string ttl_attribute;
+
+  std::vector<Capture> captures;
 
   const Index* find_index(std::string_view name) const;
   bool has_local_index() const;

@@ -10,6 +10,7 @@
 #include <cstring>
 
 #include "common/log.h"
+#include "common/metrics.h"
 #include "net/response_writer.h"
 
 namespace stator::net {
@@ -113,6 +114,7 @@ Task<void> Connection::run() {
     State state = State::kNeedMore;
     if (parsed_ < filled_) {
       idle_ = false;
+      request_.times.began_us = metrics::steady_us();
       set_deadline(options.header_timeout);
     }
     for (;;) {
@@ -126,9 +128,11 @@ Task<void> Connection::run() {
       if (idle_ && worker_.is_draining()) co_return;
       const size_t bytes = co_await read_some(buffer_.get() + filled_, capacity_ - filled_);
       if (bytes == 0) co_return;
+      worker_.counts().received_bytes.add(bytes);
       filled_ += bytes;
       if (idle_) {
         idle_ = false;
+        request_.times.began_us = metrics::steady_us();
         set_deadline(options.header_timeout);
       }
     }
@@ -159,6 +163,7 @@ Task<void> Connection::run() {
     }
 
     clear_deadline();
+    request_.times.arrived_us = metrics::steady_us();
     const bool is_head = request_.method == Method::kHead;
     bool failed = false;
     try {
@@ -195,6 +200,7 @@ Task<void> Connection::run() {
       const bool written = co_await write_all(first, second);
       if (!written) co_return;
     }
+    worker_.handler().written(request_, response_);
     if (!keep_alive) {
       if (parsed_ < filled_) co_await linger();
       co_return;
@@ -209,6 +215,7 @@ void Connection::begin_request() {
   request_.headers.clear();
   request_.body.clear();
   request_.memory.clear();
+  request_.times = {};
   answer_memory_.clear();
   response_.clear();
   parser_.emplace(request_, worker_.options().body_limit_bytes,
@@ -248,6 +255,7 @@ Task<Connection::Reading> Connection::read_sized_body() {
     }
     const size_t bytes = co_await read_some(body.data() + have, body.size() - have);
     if (bytes == 0) co_return Reading::kGone;
+    worker_.counts().received_bytes.add(bytes);
     have += bytes;
   }
   co_return Reading::kOk;
@@ -284,6 +292,7 @@ Task<Connection::Reading> Connection::read_chunked_body() {
     set_transfer_deadline(start, request_.body.size());
     const size_t bytes = co_await read_some(buffer_.get() + filled_, capacity_ - filled_);
     if (bytes == 0) co_return Reading::kGone;
+    worker_.counts().received_bytes.add(bytes);
     filled_ += bytes;
   }
 }
@@ -294,6 +303,7 @@ bool Connection::write_now(std::string_view& first, std::string_view& second) {
   const size_t bytes =
       second.empty() ? socket_.write_some(asio::buffer(first), ec) : socket_.write_some(both, ec);
   if (ec) return false;  // would block, or will fail again and be seen then
+  worker_.counts().sent_bytes.add(bytes);
   const size_t of_first = std::min(bytes, first.size());
   first.remove_prefix(of_first);
   second.remove_prefix(bytes - of_first);
@@ -307,6 +317,7 @@ Task<bool> Connection::write_all(std::string_view first, std::string_view second
     set_transfer_deadline(start, written);
     const size_t bytes = co_await WriteSome(socket_, first, second);
     if (bytes == 0) co_return false;
+    worker_.counts().sent_bytes.add(bytes);
     written += bytes;
     const size_t of_first = std::min(bytes, first.size());
     first.remove_prefix(of_first);
@@ -316,6 +327,7 @@ Task<bool> Connection::write_all(std::string_view first, std::string_view second
 }
 
 Task<void> Connection::refuse(int status) {
+  worker_.counts().refused.add();
   out_.clear();
   append_refusal(out_, status, worker_.date().now());
   // GCC 12 lays out the frame wrongly if this is one expression in a condition.

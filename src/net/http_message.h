@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -22,6 +23,17 @@ struct Header {
 // True if the two are equal but for the case of ASCII letters.
 bool equals_ignoring_case(std::string_view left, std::string_view right);
 
+// When the parts of a request were done (metrics::steady_us); 0: not, or not known. The connection
+// knows the first two, the handler the others.
+struct RequestTimes {
+  uint64_t began_us = 0;     // its first byte was there
+  uint64_t arrived_us = 0;   // its last one
+  uint64_t routed_us = 0;    // it is known what it asks for
+  uint64_t parsed_us = 0;    // its body is read
+  uint64_t executed_us = 0;  // it was done
+  uint64_t framed_us = 0;    // its answer is ready to be written
+};
+
 // The views point into the connection's buffer and hold until the answer is written.
 struct Request {
   Method method = Method::kOther;
@@ -30,6 +42,8 @@ struct Request {
   std::vector<Header> headers;
   std::string body;    // the handler may take it
   MemoryShare memory;  // what the body holds; a handler that makes it larger asks here first
+  RequestTimes times;
+  std::string id;  // the handler's
 
   // The value of a header, the last one if it is repeated; empty if it is not there.
   std::string_view header(std::string_view name) const;
@@ -54,6 +68,8 @@ class Handler {
   // Fills `response`. Starts on the connection's thread and may end on any. Both arguments live
   // until the task ended.
   virtual Task<void> handle(Request& request, Response& response) = 0;
+  // The answer is on its way, or the client is gone. On the connection's thread; must not block.
+  virtual void written(const Request& /*request*/, const Response& /*response*/) {}
 };
 
 }  // namespace stator::net

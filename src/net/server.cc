@@ -99,6 +99,7 @@ class Listener {
     acceptor_.async_accept(worker.context(), [this, &worker](const error_code& ec, Socket socket) {
       if (stopped_ || ec == asio::error::operation_aborted) return;
       if (!ec) {
+        worker.counts().accepted.add();
         worker.adopt(std::move(socket));
         accept();
         return;
@@ -127,7 +128,7 @@ Server::Server(ServerOptions options)
   if (options_.threads == 0) options_.threads = std::max(1u, std::thread::hardware_concurrency());
   for (unsigned i = 0; i < options_.threads; ++i) {
     workers_.push_back(
-        std::make_unique<Worker>(options_, memory_, [this] { listener_->on_room(); }));
+        std::make_unique<Worker>(options_, memory_, counts_, [this] { listener_->on_room(); }));
   }
   listener_ = std::make_unique<Listener>(options_, workers_);
 }
@@ -162,8 +163,27 @@ size_t Server::connection_count() const {
   return count;
 }
 
+void Server::write_metrics(metrics::Text& text) const {
+  text.gauge("stator_connections", "Connections that are open.",
+             static_cast<double>(connection_count()));
+  text.gauge("stator_connections_max", "Connections that may be open at a time.",
+             static_cast<double>(options_.max_connections));
+  text.counter("stator_connections_accepted_total", "Connections accepted.",
+               counts_.accepted.value());
+  text.counter("stator_requests_refused_total",
+               "Requests answered before they were read: not HTTP, too large, or too much memory.",
+               counts_.refused.value());
+  text.counter("stator_received_bytes_total", "Bytes received from clients.",
+               counts_.received_bytes.value());
+  text.counter("stator_sent_bytes_total", "Bytes sent to clients.", counts_.sent_bytes.value());
+  text.gauge("stator_request_memory_bytes",
+             "What large requests and answers not yet taken hold of --request-memory-mb.",
+             static_cast<double>(memory_.taken_bytes()));
+}
+
 bool Server::drain() {
   if (!started_ || ended_) return true;
+  draining_ = true;
   listener_->stop();
   for (auto& worker : workers_) worker->drain();
   const bool in_time = wait_for_workers(options_.drain_timeout);

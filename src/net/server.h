@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "common/metrics.h"
 #include "net/http_message.h"
 #include "net/memory_budget.h"
 
@@ -40,6 +41,14 @@ struct ServerOptions {
 class Worker;
 class Listener;
 
+// What the connections of a server did since it started.
+struct ServerCounts {
+  metrics::Counter accepted;
+  metrics::Counter refused;  // requests that are none, or too large, or too much at a time
+  metrics::Counter received_bytes;
+  metrics::Counter sent_bytes;
+};
+
 // Made, bound, started and drained on one thread.
 class Server {
  public:
@@ -62,15 +71,20 @@ class Server {
   void hurry() { hurried_ = true; }
 
   size_t connection_count() const;
+  bool is_draining() const { return draining_.load(); }
+  // Shows connections and bytes, under names that begin with stator_. From any thread.
+  void write_metrics(metrics::Text& text) const;
 
  private:
   bool wait_for_workers(std::chrono::milliseconds timeout);
 
   ServerOptions options_;
   MemoryBudget memory_;
+  ServerCounts counts_;
   std::vector<std::unique_ptr<Worker>> workers_;
   std::unique_ptr<Listener> listener_;
   std::atomic<bool> hurried_{false};
+  std::atomic<bool> draining_{false};
   bool started_ = false;
   bool ended_ = false;
 };

@@ -11,9 +11,11 @@ namespace stator::net {
 
 namespace asio = boost::asio;
 
-Worker::Worker(const ServerOptions& options, MemoryBudget& memory, std::function<void()> on_end)
+Worker::Worker(const ServerOptions& options, MemoryBudget& memory, ServerCounts& counts,
+               std::function<void()> on_end)
     : options_(options),
       memory_(memory),
+      counts_(counts),
       on_end_(std::move(on_end)),
       guard_(asio::make_work_guard(context_)),
       timer_(context_) {

@@ -31,7 +31,8 @@ using SteadyTime = std::chrono::steady_clock::time_point;
 class Worker final : public Executor {
  public:
   // `on_end` is called after a connection ended.
-  Worker(const ServerOptions& options, MemoryBudget& memory, std::function<void()> on_end);
+  Worker(const ServerOptions& options, MemoryBudget& memory, ServerCounts& counts,
+         std::function<void()> on_end);
   ~Worker() override;
 
   void start(Handler& handler);
@@ -49,6 +50,7 @@ class Worker final : public Executor {
   boost::asio::io_context& context() { return context_; }
   const ServerOptions& options() const { return options_; }
   MemoryBudget& memory() { return memory_; }
+  ServerCounts& counts() { return counts_; }
   Handler& handler() { return *handler_; }
   bool is_draining() const { return draining_; }
   bool is_running() const { return running_.load(std::memory_order_acquire); }
@@ -64,6 +66,7 @@ class Worker final : public Executor {
 
   const ServerOptions& options_;
   MemoryBudget& memory_;
+  ServerCounts& counts_;
   Handler* handler_ = nullptr;
   std::function<void()> on_end_;
   boost::asio::io_context context_{1};

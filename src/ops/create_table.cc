@@ -168,7 +168,7 @@ void check_included_total(const model::TableSchema& schema) {
   }
 }
 
-void read_stream(const Element& body, int64_t now_ms, catalog::Table& table) {
+void read_stream(const Element& body, catalog::Table& table) {
   const auto specification = json::member(body, "StreamSpecification");
   if (!specification) return;
   const auto view_type = json::string_member(*specification, "StreamViewType");
@@ -181,8 +181,8 @@ void read_stream(const Element& body, int64_t now_ms, catalog::Table& table) {
   }
   if (!view_type)
     invalid_parameter("Table is being created with a stream enabled, UpdateViewType is required");
-  table.stream = catalog::StreamSettings{
-      .enabled = true, .view_type = std::string(*view_type), .label = stream_label(now_ms)};
+  table.stream =
+      catalog::StreamSettings{.enabled = true, .view_type = std::string(*view_type), .label = {}};
 }
 
 // The table as asked for. Throws everything that is wrong with the request beyond its shape.
@@ -210,7 +210,7 @@ catalog::Table read_table(const Request& request, std::string name) {
   check_included_total(*schema);
   read_on_demand(body, table.billing, {}, table.capacity);
   read_warm(body, table.capacity);
-  read_stream(body, now_ms, table);
+  read_stream(body, table);
   table.encryption = read_encryption(request.context, body);
   table.tags = read_tags(json::array_member(body, "Tags"));
   table.deletion_protection = json::bool_member(body, "DeletionProtectionEnabled").value_or(false);

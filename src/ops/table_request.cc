@@ -314,15 +314,4 @@ Tags read_tags(const std::optional<json::ArrayElement>& list) {
   return tags;
 }
 
-std::string stream_label(int64_t time_ms) {
-  const std::time_t seconds = time_ms / 1000;
-  std::tm parts{};
-  gmtime_r(&seconds, &parts);
-  char text[32];
-  const size_t size = std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%S", &parts);
-  std::string label(text, size);
-  const std::string fraction = std::to_string(time_ms % 1000);
-  return label + "." + std::string(3 - fraction.size(), '0') + fraction;
-}
-
 }  // namespace stator::ops

@@ -75,7 +75,4 @@ using Tags = std::vector<std::pair<std::string, std::string>>;
 // Throws for a bad key, a reserved one, a duplicate or too many.
 Tags read_tags(const std::optional<json::ArrayElement>& list);
 
-// The label of a stream that begins at that time: "2026-11-15T09:12:00.123".
-std::string stream_label(int64_t time_ms);
-
 }  // namespace stator::ops

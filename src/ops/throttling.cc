@@ -87,7 +87,7 @@ std::optional<uint64_t> partition_of_range(const store::ReadPlan& plan) {
 // Local indexes take from the table.
 std::vector<Place> places_of(const AdmittedWrite& write, const store::WriteUnits& units,
                              const store::WriteUnits& taken, double factor) {
-  const model::TableSchema& schema = *write.watched->schema;
+  const model::TableSchema& schema = *write.table->schema;
   std::vector<Place> places;
   places.push_back({nullptr, write.partition, factor * units.table - taken.table});
   for (size_t i = 0; i < schema.indexes.size(); ++i) {
@@ -124,10 +124,18 @@ store::WriteUnits least_units(const store::Write& write) {
   return units;
 }
 
+// A write on a table without limits: only counted.
+AdmittedWrite unwatched(const store::Write& write) {
+  AdmittedWrite admitted;
+  admitted.table = write.table;
+  return admitted;
+}
+
 // Looks a write up, without its units.
 AdmittedWrite look_at(const Context& context, const store::Write& write) {
   AdmittedWrite looked;
-  looked.watched = write.table;
+  looked.table = write.table;
+  looked.watched = true;
   if (!context.throttle.watches_keys()) return looked;
   const model::TableSchema& schema = *write.table->schema;
   looked.partition = partition_of(schema.key, write.item);
@@ -141,13 +149,33 @@ AdmittedWrite look_at(const Context& context, const store::Write& write) {
   return looked;
 }
 
-Task<store::WriteResult> write_watched(const Context& context, store::Write write) {
-  const AdmittedWrite admitted = admit_write(context, write);
-  if (admitted.refused) throw ApiError(*admitted.refused);
-  auto pending = context.store.write(std::move(write));
-  store::WriteResult result = co_await pending;
-  settle_write(context, admitted, result.units);
-  co_return result;
+capacity::Usage::Place usage_place(const catalog::Table& table, const model::Index* index) {
+  return {table.schema->number, index != nullptr && index->global ? index->number : 0};
+}
+
+void count_refusal(const Context& context, const catalog::Table& table,
+                   const capacity::Refusal& refusal) {
+  for (const capacity::Refusal::Blocked& blocked : refusal.blocked) {
+    context.throttle.usage().throttled(usage_place(table, blocked.index),
+                                       refusal.access == Access::kWrite);
+  }
+}
+
+// Local indexes consume in the table.
+void count_write(const Context& context, const catalog::Table& table,
+                 const store::WriteUnits& units, double factor) {
+  capacity::Usage& usage = context.throttle.usage();
+  const model::TableSchema& schema = *table.schema;
+  double of_table = factor * units.table;
+  for (size_t i = 0; i < units.indexes.size() && i < schema.indexes.size(); ++i) {
+    if (units.indexes[i] == 0) continue;
+    if (schema.indexes[i].global) {
+      usage.consumed(usage_place(table, &schema.indexes[i]), true, units.indexes[i]);
+    } else {
+      of_table += units.indexes[i];
+    }
+  }
+  usage.consumed(usage_place(table, nullptr), true, of_table);
 }
 
 }  // namespace
@@ -184,6 +212,7 @@ ApiError throttling_error(const catalog::Table& table, const capacity::Refusal& 
 namespace {
 ApiError refuse_write(const Context& context, const store::Write& write,
                       const capacity::Refusal& refusal) {
+  count_refusal(context, *write.table, refusal);
   for (const capacity::Refusal::Blocked& blocked : refusal.blocked) {
     context.store.insights().throttled(*write.table, blocked.index, write.item);
   }
@@ -199,6 +228,7 @@ AdmittedRead admit_get(const Context& context, const catalog::Table& table, cons
   read.place = get_place(context, table, key, least);
   const auto refusal = context.throttle.admit(table, Access::kRead, {&read.place, 1});
   if (refusal) {
+    count_refusal(context, table, *refusal);
     context.store.insights().throttled(table, nullptr, key);
     read.refused = throttling_error(table, *refusal);
   }
@@ -208,13 +238,16 @@ AdmittedRead admit_get(const Context& context, const catalog::Table& table, cons
 AdmittedRead admit_page(const Context& context, const store::ReadPlan& plan, double least) {
   AdmittedRead read;
   const catalog::Table& table = *plan.table;
+  read.place.index = plan.index != nullptr && plan.index->global ? plan.index : nullptr;
   if (!context.throttle.watches(table)) return read;
   read.watched = true;
-  read.place.index = plan.index != nullptr && plan.index->global ? plan.index : nullptr;
   read.place.units = least;
   if (context.throttle.watches_keys()) read.place.partition = partition_of_range(plan);
   const auto refusal = context.throttle.admit(table, Access::kRead, {&read.place, 1});
-  if (refusal) read.refused = throttling_error(table, *refusal);
+  if (refusal) {
+    count_refusal(context, table, *refusal);
+    read.refused = throttling_error(table, *refusal);
+  }
   return read;
 }
 
@@ -226,6 +259,7 @@ AdmittedRead check_get(const Context& context, const catalog::Table& table,
   read.place = get_place(context, table, key, 0);
   const auto refusal = context.throttle.check(table, Access::kRead, {&read.place, 1});
   if (refusal) {
+    count_refusal(context, table, *refusal);
     context.store.insights().throttled(table, nullptr, key);
     read.refused = throttling_error(table, *refusal);
   }
@@ -234,6 +268,7 @@ AdmittedRead check_get(const Context& context, const catalog::Table& table,
 
 void settle_read(const Context& context, const catalog::Table& table, const AdmittedRead& read,
                  double units) {
+  context.throttle.usage().consumed(usage_place(table, read.place.index), false, units);
   if (!read.watched || units == read.place.units) return;
   Place place = read.place;
   place.units = units - read.place.units;
@@ -241,7 +276,7 @@ void settle_read(const Context& context, const catalog::Table& table, const Admi
 }
 
 AdmittedWrite admit_write(const Context& context, const store::Write& write) {
-  if (!context.throttle.watches(*write.table)) return {};
+  if (!context.throttle.watches(*write.table)) return unwatched(write);
   AdmittedWrite admitted = look_at(context, write);
   admitted.taken = least_units(write);
   const auto refusal = context.throttle.admit(*write.table, Access::kWrite,
@@ -251,7 +286,7 @@ AdmittedWrite admit_write(const Context& context, const store::Write& write) {
 }
 
 AdmittedWrite check_write(const Context& context, const store::Write& write) {
-  if (!context.throttle.watches(*write.table)) return {};
+  if (!context.throttle.watches(*write.table)) return unwatched(write);
   AdmittedWrite looked = look_at(context, write);
   const auto refusal =
       context.throttle.check(*write.table, Access::kWrite, places_of(looked, {}, {}, 1));
@@ -261,20 +296,25 @@ AdmittedWrite check_write(const Context& context, const store::Write& write) {
 
 void settle_write(const Context& context, const AdmittedWrite& write,
                   const store::WriteUnits& units, double factor) {
+  count_write(context, *write.table, units, factor);
   if (!write.watched) return;
-  context.throttle.take(*write.watched, Access::kWrite,
-                        places_of(write, units, write.taken, factor));
+  context.throttle.take(*write.table, Access::kWrite, places_of(write, units, write.taken, factor));
 }
 
 void settle_replay(const Context& context, const AdmittedWrite& write, double units) {
+  context.throttle.usage().consumed(usage_place(*write.table, nullptr), false, units);
   if (!write.watched) return;
   const Place place{nullptr, write.partition, units};
-  context.throttle.take(*write.watched, Access::kRead, {&place, 1});
+  context.throttle.take(*write.table, Access::kRead, {&place, 1});
 }
 
 Task<store::WriteResult> write_item(const Context& context, store::Write write) {
-  if (!context.throttle.watches(*write.table)) return context.store.write(std::move(write));
-  return write_watched(context, std::move(write));
+  const AdmittedWrite admitted = admit_write(context, write);
+  if (admitted.refused) throw ApiError(*admitted.refused);
+  auto pending = context.store.write(std::move(write));
+  store::WriteResult result = co_await pending;
+  settle_write(context, admitted, result.units);
+  co_return result;
 }
 
 }  // namespace stator::ops

@@ -32,7 +32,8 @@ void settle_read(const Context& context, const catalog::Table& table, const Admi
 // A write that was looked at, likewise.
 struct AdmittedWrite {
   std::optional<ApiError> refused;
-  catalog::TablePtr watched;  // null: nothing to settle
+  catalog::TablePtr table;
+  bool watched = false;
   std::optional<uint64_t> partition;
   std::vector<std::optional<uint64_t>> index_partitions;
   store::WriteUnits taken;

@@ -430,7 +430,7 @@ class Update {
         invalid_parameter("If stream is being enabled then UpdateViewType is required");
       if (enabled) invalid("Table already has an enabled stream: TableName: " + table_.name());
       table_.stream = catalog::StreamSettings{
-          .enabled = true, .view_type = std::string(*view_type), .label = stream_label(now_ms_)};
+          .enabled = true, .view_type = std::string(*view_type), .label = {}};
       return;
     }
     if (view_type)

@@ -19,7 +19,11 @@ namespace {
 
 constexpr const char* kDefaultDirectory = "stator-data";
 constexpr const char* kAbout =
-    "Stator: the DynamoDB API as a database. Every option is also an environment variable "
+    "Stator: the DynamoDB API as a database.\n\n"
+    "  stator [OPTIONS]          serves until SIGTERM or SIGINT (also: stator serve)\n"
+    "  stator config [OPTIONS]   prints what is in force and from where\n"
+    "  stator health [OPTIONS]   asks the server at --host and --port whether it is ready\n\n"
+    "Every option is also an environment variable "
     "(--data-dir: STATOR_DATA_DIR) and a key of the configuration file (data-dir); a flag is "
     "stronger "
     "than the environment, the environment than the file.";
@@ -30,8 +34,26 @@ using Take = std::function<std::optional<std::string>(Options&, const std::strin
 struct Option {
   std::string name;        // "data-dir"
   std::string value_name;  // in the help; empty for a switch
-  std::string help;
+  std::string help;        // ends with the default in parentheses, unless it is a switch
   Take take;
+
+  std::string default_value() const {
+    if (value_name.empty()) return "false";
+    return help.substr(help.rfind('(') + 1, help.rfind(')') - help.rfind('(') - 1);
+  }
+  // As a TOML value. Account numbers are texts: they may begin with 0.
+  std::string toml(const std::string& value) const {
+    const bool is_text = !value_name.empty() && value_name != "N" && value_name != "PORT" &&
+                         value_name != "MB" && value_name != "MS" && value_name != "SECONDS";
+    if (!is_text)
+      return value_name.empty() ? (value == "1" || value == "true" ? "true" : "false") : value;
+    std::string quoted = "\"";
+    for (const char c : value) {
+      if (c == '"' || c == '\\') quoted.push_back('\\');
+      quoted.push_back(c);
+    }
+    return quoted + "\"";
+  }
 };
 
 std::optional<uint64_t> parse_number(const std::string& text, uint64_t least, uint64_t most) {
@@ -139,6 +161,9 @@ const std::vector<Option>& table() {
       {"cache-mb", "MB", "block cache (256)",
        number(1, 1'048'576,
               [](Options& o, uint64_t v) { o.database.block_cache_bytes = v << 20; })},
+      {"stream-shards", "N", "shards of a stream; more of them take effect at the next start (4)",
+       number(1, 256,
+              [](Options& o, uint64_t v) { o.database.stream_shards = static_cast<int64_t>(v); })},
       {"table-delay-ms", "MS", "how long CREATING, UPDATING and DELETING last (0)",
        number(0, 86'400'000,
               [](Options& o, uint64_t v) { o.database.table_delay_ms = static_cast<int64_t>(v); })},
@@ -173,15 +198,41 @@ const std::vector<Option>& table() {
          options.log_level = value;
          return std::nullopt;
        }},
+      {"log-format", "text|json", "text: a line to read; json: an object a line (text)",
+       [](Options& options, const std::string& value) -> std::optional<std::string> {
+         if (value != "text" && value != "json") return "must be text or json";
+         options.log_format = value == "json" ? LogFormat::kJson : LogFormat::kText;
+         return std::nullopt;
+       }},
+      {"slow-ms", "MS",
+       "requests that take longer are logged, with where the time went; 0: none is (1000)",
+       number(0, 86'400'000, [](Options& o, uint64_t v) { o.slow_ms = v; })},
   };
   return kTable;
 }
 
 // `source` is how the user wrote the option: "--port", "STATOR_PORT", "port in stator.toml".
 void take(const Option& option, const std::string& source, const std::string& value,
-          Options& options) {
-  const std::optional<std::string> error = option.take(options, value);
+          ParsedOptions& parsed) {
+  const std::optional<std::string> error = option.take(parsed.options, value);
   if (error) throw OptionsError(fmt::format("{} {}, not '{}'", source, *error, value));
+  for (Setting& setting : parsed.settings) {
+    if (setting.name != option.name) continue;
+    setting.value = option.toml(value);
+    setting.source = source;
+  }
+}
+
+std::vector<std::string> option_names() {
+  std::vector<std::string> names;
+  for (const Option& option : table()) names.push_back(option.name);
+  return names;
+}
+
+// " (did you mean port?)", or nothing.
+std::string suggestion(std::string_view word, std::string_view prefix = {}) {
+  const std::optional<std::string> name = nearest_name(word, option_names());
+  return name ? fmt::format(" (did you mean {}{}?)", prefix, *name) : std::string();
 }
 
 std::string environment_name(const std::string& option) {
@@ -201,7 +252,7 @@ std::optional<std::string> plain_text(const toml::node& node) {
   return std::nullopt;
 }
 
-void read_file(const std::string& path, Options& options) {
+void read_file(const std::string& path, ParsedOptions& parsed) {
   toml::table file;
   try {
     file = toml::parse_file(path);
@@ -217,18 +268,70 @@ void read_file(const std::string& path, Options& options) {
       return candidate.name == name;
     });
     if (option == table().end()) {
-      unknown += (unknown.empty() ? "" : ", ") + name;
+      unknown += (unknown.empty() ? "" : ", ") + name + suggestion(name);
       continue;
     }
     const std::string source = fmt::format("{} in {}", name, path);
     const std::optional<std::string> value = plain_text(node);
     if (!value) throw OptionsError(source + " must be a text, a whole number or true or false");
-    take(*option, source, *value, options);
+    take(*option, source, *value, parsed);
   }
   if (!unknown.empty()) throw OptionsError(fmt::format("unknown key in {}: {}", path, unknown));
 }
 
+// How many letters have to be put in, taken out, replaced or swapped with their neighbour.
+size_t edit_distance(std::string_view left, std::string_view right) {
+  std::vector<std::vector<size_t>> cost(left.size() + 1, std::vector<size_t>(right.size() + 1));
+  for (size_t i = 0; i <= left.size(); ++i) {
+    for (size_t j = 0; j <= right.size(); ++j) {
+      if (i == 0 || j == 0) {
+        cost[i][j] = i + j;
+        continue;
+      }
+      const size_t replaced = cost[i - 1][j - 1] + (left[i - 1] == right[j - 1] ? 0 : 1);
+      cost[i][j] = std::min({cost[i - 1][j] + 1, cost[i][j - 1] + 1, replaced});
+      if (i > 1 && j > 1 && left[i - 1] == right[j - 2] && left[i - 2] == right[j - 1])
+        cost[i][j] = std::min(cost[i][j], cost[i - 2][j - 2] + 1);
+    }
+  }
+  return cost[left.size()][right.size()];
+}
+
 }  // namespace
+
+std::optional<std::string> nearest_name(std::string_view word,
+                                        const std::vector<std::string>& names) {
+  std::string plain(word);
+  for (char& c : plain) {
+    if (c == '_') c = '-';
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c + ('a' - 'A'));
+  }
+  // A word of which a third is wrong is another word.
+  size_t least = std::max<size_t>(1, plain.size() / 3) + 1;
+  std::optional<std::string> nearest;
+  for (const std::string& name : names) {
+    const size_t distance = edit_distance(plain, name);
+    if (distance >= least) continue;
+    least = distance;
+    nearest = name;
+  }
+  return nearest;
+}
+
+std::string describe_settings(const ParsedOptions& parsed) {
+  std::string text =
+      fmt::format("# Stator {}, {}\n", kVersion,
+                  parsed.file.empty() ? "without a configuration file"
+                                      : "with the configuration file " + parsed.file);
+  size_t widest = 0;
+  for (const Setting& setting : parsed.settings)
+    widest = std::max(widest, setting.name.size() + setting.value.size());
+  for (const Setting& setting : parsed.settings) {
+    const size_t width = widest - setting.name.size();
+    text += fmt::format("{} = {:<{}}  # {}\n", setting.name, setting.value, width, setting.source);
+  }
+  return text;
+}
 
 ParsedOptions parse_options(const std::vector<std::string>& arguments,
                             const Environment& environment) {
@@ -239,7 +342,7 @@ ParsedOptions parse_options(const std::vector<std::string>& arguments,
   std::map<std::string, std::string> flags;
   for (const Option& option : table()) {
     if (option.value_name.empty()) {
-      app.add_flag("--" + option.name + "{true}", flags[option.name], option.help);
+      app.add_flag("--" + option.name, flags[option.name], option.help);
     } else {
       app.add_option("--" + option.name, flags[option.name], option.help)
           ->type_name(option.value_name);
@@ -254,6 +357,13 @@ ParsedOptions parse_options(const std::vector<std::string>& arguments,
   } catch (const CLI::CallForVersion&) {
     result.print = fmt::format("Stator {}\n", kVersion);
     return result;
+  } catch (const CLI::ExtrasError& e) {
+    std::string text = e.what();
+    for (const std::string& word : app.remaining()) {
+      if (word.substr(0, 2) == "--")
+        text += suggestion(std::string_view(word).substr(2, word.find('=') - 2), "--");
+    }
+    throw OptionsError(text);
   } catch (const CLI::ParseError& e) {
     std::string text = e.what();
     std::replace(text.begin(), text.end(), '\n', ' ');
@@ -262,17 +372,20 @@ ParsedOptions parse_options(const std::vector<std::string>& arguments,
 
   Options& options = result.options;
   options.database.directory = kDefaultDirectory;
+  for (const Option& option : table())
+    result.settings.push_back({option.name, option.toml(option.default_value()), "default"});
   if (app.count("--config") == 0) config = environment("STATOR_CONFIG").value_or("");
-  if (!config.empty()) read_file(config, options);
+  result.file = config;
+  if (!config.empty()) read_file(config, result);
   for (const Option& option : table()) {
     const std::string name = environment_name(option.name);
     if (const std::optional<std::string> value = environment(name)) {
-      take(option, name, *value, options);
+      take(option, name, *value, result);
     }
   }
   for (const Option& option : table()) {
     if (app.count("--" + option.name) == 0) continue;
-    take(option, "--" + option.name, flags[option.name], options);
+    take(option, "--" + option.name, flags[option.name], result);
   }
   if (options.in_memory) options.database.durability = engine::Durability::kMemory;
   return result;

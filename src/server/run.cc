@@ -17,7 +17,11 @@
 #include "http/service.h"
 #include "net/server.h"
 #include "net/signature.h"
+#include "server/health_check.h"
+#include "server/local_arguments.h"
 #include "server/options.h"
+#include "server/process_metrics.h"
+#include "server/service_manager.h"
 #include "server/version.h"
 
 namespace stator::server {
@@ -70,6 +74,14 @@ class EndSignals {
   sigset_t set_;
 };
 
+OptionsError unknown_command(const std::string& command) {
+  const std::vector<std::string> commands = {"serve", "config", "health"};
+  const std::optional<std::string> nearest = nearest_name(command, commands);
+  return OptionsError(fmt::format(
+      "there is no command '{}'{}", command,
+      nearest ? fmt::format(" (did you mean {}?)", *nearest) : "; stator --help names them"));
+}
+
 int serve(const Options& options) {
   const EndSignals signals;
   raise_file_limit();
@@ -83,14 +95,22 @@ int serve(const Options& options) {
   service_options.region = options.database.region;
   service_options.version = kVersion;
   service_options.body_limit_bytes = options.net.body_limit_bytes;
+  service_options.slow_ms = options.slow_ms;
+  service_options.ending = [&server] { return server.is_draining(); };
+  service_options.process_metrics = [&server](metrics::Text& text) {
+    write_process_metrics(text);
+    server.write_metrics(text);
+  };
   const net::AcceptEverySignature signatures;
   http::Service service(service_options, *database, signatures);
   server.start(service);
   const std::string ready = ready_line(options, server.port());
   std::fwrite(ready.data(), 1, ready.size(), stdout);
   std::fflush(stdout);
+  tell_service_manager("READY=1");
 
   const int number = signals.wait();
+  tell_service_manager("STOPPING=1");
   spdlog::info("signal {}: ending after the requests under way", number);
   // A second signal means: wait no longer. A third one: not even for handlers and files.
   std::atomic<bool> ended{false};
@@ -113,14 +133,31 @@ int serve(const Options& options) {
 }  // namespace
 
 int run(int argc, char** argv) {
+  std::vector<std::string> arguments(argv + 1, argv + argc);
+  const std::string command =
+      !arguments.empty() && arguments[0].substr(0, 1) != "-" ? arguments[0] : "serve";
   try {
-    const ParsedOptions parsed =
-        parse_options(std::vector<std::string>(argv + 1, argv + argc), from_environment);
+    std::vector<std::string> notes;
+    if (is_local_command(arguments)) {
+      LocalCommand local = translate_local_command(arguments);
+      arguments = std::move(local.arguments);
+      notes = std::move(local.notes);
+    } else {
+      if (!arguments.empty() && arguments[0] == command) arguments.erase(arguments.begin());
+      if (command == "health") return check_health(arguments, from_environment);
+      if (command != "serve" && command != "config") throw unknown_command(command);
+    }
+    const ParsedOptions parsed = parse_options(arguments, from_environment);
     if (parsed.print) {
       std::fputs(parsed.print->c_str(), stdout);
       return 0;
     }
-    start_logging(*parse_log_level(parsed.options.log_level));
+    if (command == "config") {
+      std::fputs(describe_settings(parsed).c_str(), stdout);
+      return 0;
+    }
+    start_logging(*parse_log_level(parsed.options.log_level), parsed.options.log_format);
+    for (const std::string& note : notes) spdlog::info("{}", note);
     return serve(parsed.options);
   } catch (const OptionsError& e) {
     std::fprintf(stderr, "stator: %s\n", e.what());

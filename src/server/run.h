@@ -3,7 +3,8 @@
 
 namespace stator::server {
 
-// Runs the server until SIGTERM or SIGINT. The exit code: 0 after a proper end, 1 if it cannot
+// Without a command, or with `serve`, runs the server until SIGTERM or SIGINT; `config` prints what
+// is in force, `health` asks a running server. The exit code: 0 after a proper end, 1 if it cannot
 // start or had to cut requests off, 2 for wrong options.
 int run(int argc, char** argv);
 

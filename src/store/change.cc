@@ -4,6 +4,7 @@
 
 #include "capacity/units.h"
 #include "model/key_codec.h"
+#include "store/stream_record.h"
 
 namespace stator::store {
 
@@ -112,7 +113,7 @@ void write_expiry_change(const model::TableSchema& table, const std::optional<Im
 }  // namespace
 
 bool needs_old_item(const model::TableSchema& table) {
-  return !table.indexes.empty() || !table.ttl_attribute.empty();
+  return !table.indexes.empty() || !table.ttl_attribute.empty() || !table.captures.empty();
 }
 
 std::optional<int64_t> expiry_of(const model::TableSchema& table, const model::Item& item) {
@@ -150,7 +151,7 @@ model::Item project_entry(const model::Index& index, const model::Item& item) {
 
 WriteUnits write_change(const model::TableSchema& table, const std::optional<Image>& old,
                         const std::optional<Image>& fresh, const std::string& item_key,
-                        int64_t now_us, engine::Batch& batch, const EntryRules& rules) {
+                        int64_t now_us, engine::Batch& batch, const ChangeRules& rules) {
   WriteUnits units;
   const size_t old_size = old ? old->size_bytes : 0;
   const size_t new_size = fresh ? fresh->size_bytes : 0;
@@ -159,8 +160,17 @@ WriteUnits write_change(const model::TableSchema& table, const std::optional<Ima
   if (!old && !fresh) return units;
 
   if (fresh) {
-    batch.put(item_key, encode(*fresh->item, new_size, now_us));
+    std::string record = encode(*fresh->item, new_size, now_us);
+    if (!table.captures.empty()) {
+      std::string_view encoded = record;
+      model::read_header(encoded);
+      write_stream_records(table, old, Image{fresh->item, new_size, encoded}, item_key, now_us,
+                           rules.origin, batch);
+    }
+    batch.put(item_key, std::move(record));
   } else {
+    if (!table.captures.empty())
+      write_stream_records(table, old, std::nullopt, item_key, now_us, rules.origin, batch);
     batch.erase(item_key);
   }
   Counts counts;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <optional>
+#include <string_view>
 
 #include "engine/engine.h"
 #include "model/codec.h"
@@ -15,6 +16,7 @@ namespace stator::store {
 struct Image {
   const model::Item* item = nullptr;
   size_t size_bytes = 0;
+  std::string_view encoded = {};  // the item as model::encode_item would; empty if not at hand
 };
 
 // Whether write_change has to see the attributes of the old image of an item of this table.
@@ -23,11 +25,13 @@ bool needs_old_item(const model::TableSchema& table);
 // An index entry larger than that is not worth copying: it holds only keys.
 inline constexpr size_t kMaxCopiedEntryBytes = 4096;
 
-struct EntryRules {
+// How a change is made.
+struct ChangeRules {
   // For each index of the schema that is being built: the old image has no entry there yet. Null
   // where no index is.
   const std::vector<bool>* missing = nullptr;
   size_t max_copied_bytes = kMaxCopiedEntryBytes;
+  model::Origin origin = model::Origin::kClient;  // who changes the item
 };
 
 // When an item of this table expires, in seconds; nothing if it does not.
@@ -38,10 +42,10 @@ void write_expiry(const model::TableSchema& table, const model::Item& item,
                   const std::string& item_key, engine::Batch& batch);
 
 // Appends to `batch` what changes `old` into `fresh` (either may be absent): the item, its index
-// entries, the counters. Returns the units that it costs.
+// entries, the counters, the records of its streams. Returns the units that it costs.
 WriteUnits write_change(const model::TableSchema& table, const std::optional<Image>& old,
                         const std::optional<Image>& fresh, const std::string& item_key,
-                        int64_t now_us, engine::Batch& batch, const EntryRules& rules = {});
+                        int64_t now_us, engine::Batch& batch, const ChangeRules& rules = {});
 
 // Writes the entry of one item in one index, which has none yet.
 void write_new_entry(const model::TableSchema& table, const model::Index& index, const Image& image,

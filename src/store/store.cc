@@ -39,7 +39,8 @@ bool is_current(const engine::Held& held, size_t guard, const model::TableSchema
 
 // What the body of a change makes of one write. Runs under the item's latch, perhaps several times.
 void run_write(const Write& write, const std::string& key, const std::optional<std::string>& record,
-               int64_t now_us, engine::Batch& batch, WriteResult& result, const EntryRules& rules) {
+               int64_t now_us, engine::Batch& batch, WriteResult& result,
+               const ChangeRules& rules) {
   const model::TableSchema& schema = *write.table->schema;
   std::optional<Image> old;
   std::optional<model::Item> old_item;
@@ -49,7 +50,7 @@ void run_write(const Write& write, const std::string& key, const std::optional<s
     const bool decode = write.condition || write.want_old || write.kind == Write::Kind::kUpdate ||
                         needs_old_item(schema);
     if (decode) old_item = model::decode_item(encoded);
-    old = Image{old_item ? &*old_item : nullptr, header.size_bytes};
+    old = Image{old_item ? &*old_item : nullptr, header.size_bytes, encoded};
   }
   result.size_bytes = old ? old->size_bytes : 0;
   result.units.table = capacity::write_units(result.size_bytes);
@@ -378,7 +379,7 @@ Task<WriteResult> Store::write(Write write) {
       }
       const int64_t collection_bytes = result.collection_bytes;
       run_write(write, key, held.exclusive(0), now_us, batch, result,
-                {.missing = building.missing()});
+                {.missing = building.missing(), .origin = write.origin});
       result.collection_bytes = collection_bytes;
     };
     auto pending = engine_.mutate(std::move(mutation));
@@ -466,7 +467,9 @@ Task<TransactionResult> Store::transact(std::vector<Write> writes,
           }
           const int64_t collection_bytes = result.collection_bytes;
           run_write(writes[i], keys[i], held.exclusive(i), now_us, batch, result,
-                    {.missing = building[i].missing(), .max_copied_bytes = max_copied_bytes});
+                    {.missing = building[i].missing(),
+                     .max_copied_bytes = max_copied_bytes,
+                     .origin = writes[i].origin});
           result.collection_bytes = collection_bytes;
         } catch (const ApiError& error) {
           result.error = error;
@@ -498,6 +501,20 @@ Task<TransactionResult> Store::transact(std::vector<Write> writes,
       }
     }
   }
+}
+
+Task<uint64_t> Store::stream_horizon() {
+  const int64_t now_s = clock_.now_s();
+  {
+    const std::lock_guard lock(horizon_mutex_);
+    if (horizon_s_ == now_s) co_return horizon_;
+  }
+  auto finding = engine_.version_at(now_s - catalog::kStreamRetentionMs / 1000);
+  const uint64_t horizon = co_await finding;
+  const std::lock_guard lock(horizon_mutex_);
+  horizon_s_ = now_s;
+  horizon_ = horizon;
+  co_return horizon;
 }
 
 Task<std::vector<Store::Size>> Store::sizes(const model::TableSchema& table) {
@@ -613,6 +630,7 @@ Task<bool> Store::expire(catalog::TablePtr table, model::Item key, int64_t expir
   deletion.table = table;
   deletion.item = key;
   deletion.presence = Write::Presence::kMustExist;
+  deletion.origin = model::Origin::kService;
   deletion.condition = expr::Condition::compare(
       expr::Condition::Kind::kEqual, expr::Operand::of_path(expr::Path(attribute)),
       expr::Operand::of_value(model::Value::number(model::Number::from_int(expiry_s))));

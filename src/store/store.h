@@ -4,6 +4,7 @@
 
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <variant>
@@ -37,7 +38,8 @@ struct Write {
   // PartiQL's UPDATE and DELETE change only what is there; its INSERT only what is not.
   enum class Presence { kAny, kMustExist, kMustNotExist };
   Presence presence = Presence::kAny;
-  size_t item_size_bytes = 0;  // kPut: size of the item
+  model::Origin origin = model::Origin::kClient;  // the service's own deletions say so in streams
+  size_t item_size_bytes = 0;                     // kPut: size of the item
   bool want_old = false;  // the result has the old item (it always has with a failed condition)
   bool want_new = false;  // kUpdate: the result has the new item
 };
@@ -156,6 +158,9 @@ class Store {
   // does.
   Task<void> erase(model::TableNumber table, engine::Range range);
 
+  // The first version whose stream records can still be read.
+  Task<uint64_t> stream_horizon();
+
   // Items and bytes of a table, or of one of its indexes, as of now.
   struct Size {
     int64_t items = 0;
@@ -181,6 +186,9 @@ class Store {
   catalog::Catalog& catalog_;
   const Clock& clock_;
   capacity::Insights insights_;
+  std::mutex horizon_mutex_;
+  int64_t horizon_s_ = -1;  // when the horizon was looked up
+  uint64_t horizon_ = 0;
 };
 
 // Throws what the service says about an item whose index keys have a wrong type or are empty. Of a

@@ -8,6 +8,7 @@
 #include <thread>
 #include <vector>
 
+#include "common/metrics.h"
 #include "common/thread_pool.h"
 
 namespace stator::work {
@@ -28,12 +29,20 @@ class Background {
   explicit Background(std::vector<std::unique_ptr<Job>> jobs);
   ~Background();
   void wake();
+  void write_metrics(metrics::Text& text) const;
 
  private:
   void run();
   bool run_jobs();
 
+  struct Counts {
+    metrics::Counter steps;  // that had something to do
+    metrics::Counter failures;
+    metrics::Counter busy_us;
+  };
+
   std::vector<std::unique_ptr<Job>> jobs_;
+  std::vector<Counts> counts_;  // one for each job
   std::mutex mutex_;
   std::condition_variable changed_;
   bool woken_ = true;

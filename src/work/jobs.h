@@ -27,6 +27,9 @@ std::unique_ptr<Job> make_cleaning(Site site);
 std::unique_ptr<Job> make_backfill(Site site);
 // Deletes items whose time has come, `delay_s` later than that.
 std::unique_ptr<Job> make_expiry(Site site, int64_t delay_s);
+// Opens new shards where those of a stream have grown old or another number of them is asked for,
+// and erases what is older than a day.
+std::unique_ptr<Job> make_streams(Site site);
 // Makes provisioned capacity follow what is consumed of it, as scaling policies ask. Also says what
 // has to be counted.
 std::unique_ptr<Job> make_scaling(Site site, catalog::Scaling& scaling,

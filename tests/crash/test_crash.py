@@ -2,7 +2,7 @@
 
 Every writer has keys of its own and knows what each must hold: what was last acknowledged or, for the one request that
 the kill interrupted, either what was before or what it asked for. What the indexes hold and what DescribeTable counts
-must follow from the table. STATOR_ROUNDS and STATOR_CRASH_SEED prolong or repeat a run.
+must follow from the table, and a consumer who replays the table's stream has the same items. STATOR_ROUNDS and STATOR_CRASH_SEED prolong or repeat a run.
 """
 
 import os
@@ -12,6 +12,7 @@ import time
 import pytest
 from restarting_server import CONNECTION_LOST, create_table, run_together, scan
 from stator_process import StatorProcess
+from stream_consumer import StreamConsumer
 from wire_client import WireClient
 
 ROUNDS = int(os.environ.get("STATOR_ROUNDS", "5"))
@@ -45,6 +46,7 @@ TABLE = {
         "Projection": {"ProjectionType": "KEYS_ONLY"},
     }],
     "BillingMode": "PAY_PER_REQUEST",
+    "StreamSpecification": {"StreamEnabled": True, "StreamViewType": "NEW_AND_OLD_IMAGES"},
 }
 # What an item must have to be in an index, and what of it is there; None is everything.
 INDEXES = {
@@ -187,9 +189,22 @@ def check_indexes(client, items):
         assert counts[name] == len(held), f"{name} counts wrong"
 
 
-def check_all(client, writers, count_before):
-    """Returns the counter. Checks every item, the indexes, and the counter's bounds."""
+def consume(consumer, port):
+    client = WireClient(port)
+    try:
+        while True:
+            consumer.poll(client)
+    except CONNECTION_LOST:
+        pass  # The kill.
+    finally:
+        client.close()
+
+
+def check_all(client, writers, consumer, count_before):
+    """Returns the counter. Checks every item, the indexes, the stream, and the counter's bounds."""
     items = scan(client, "Crash", ConsistentRead=True)
+    consumer.poll(client)
+    consumer.check(items, "PK", "SK")
     by_writer = {writer.name: {} for writer in writers}
     count = 0
     for item in items:
@@ -220,7 +235,7 @@ def check_nothing_stays(client):
         assert index["IndexSizeBytes"] == 0, f"{index['IndexName']} still counts bytes"
 
 
-def write_until_killed(server, writers, duration_s):
+def write_until_killed(server, writers, consumer, duration_s):
     def kill():
         # Not a wait for something to happen: the moment of the kill is what the test draws at random.
         time.sleep(duration_s)
@@ -228,7 +243,8 @@ def write_until_killed(server, writers, duration_s):
         server.kill()
         assert not ended_by_itself, f"the server ended by itself:\n{server.log()}"
 
-    run_together(kill, *(lambda writer=writer: writer.run(server.port) for writer in writers))
+    run_together(kill, lambda: consume(consumer, server.port),
+                 *(lambda writer=writer: writer.run(server.port) for writer in writers))
 
 
 def test_no_acknowledged_write_is_lost(tmp_path):
@@ -236,25 +252,33 @@ def test_no_acknowledged_write_is_lost(tmp_path):
     chance = random.Random(SEED)
     arguments = ("--data-dir", str(tmp_path / "data"), "--durability", "sync")
     writers = [Writer(f"writer{i}", chance.random()) for i in range(WRITERS)]
+    consumer = StreamConsumer("Crash")
     count = 0
 
-    server = StatorProcess(*arguments)
+    def start():
+        # Another number of shards closes those there are and opens children.
+        return StatorProcess(*arguments, "--stream-shards", str(chance.choice((2, 3, 6))))
+
+    server = start()
     try:
         create_table(WireClient(server.port), TABLE)
         for _ in range(ROUNDS):
-            write_until_killed(server, writers, chance.uniform(MIN_ROUND_S, MAX_ROUND_S))
-            server = StatorProcess(*arguments)
+            write_until_killed(server, writers, consumer, chance.uniform(MIN_ROUND_S, MAX_ROUND_S))
+            server = start()
             client = WireClient(server.port)
-            count = check_all(client, writers, count)
+            count = check_all(client, writers, consumer, count)
             client.close()
         assert sum(writer.writes for writer in writers) > ROUNDS * WRITERS, "too few writes to mean anything"
         assert server.stop() == 0
 
         # What a clean end leaves must be the same as what it found.
-        server = StatorProcess(*arguments)
+        server = start()
         client = WireClient(server.port)
-        check_all(client, writers, count)
+        check_all(client, writers, consumer, count)
         check_nothing_stays(client)
+        consumer.poll(client)
+        consumer.check([], "PK", "SK")
+        print(f"{consumer.records} records in {len(consumer.shards)} shards")
         client.close()
     finally:
         server.kill()

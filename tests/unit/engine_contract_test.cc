@@ -29,6 +29,7 @@ class EngineContract : public testing::TestWithParam<Flavour> {
     RocksdbOptions options;
     options.directory = directory_.path();
     options.block_cache_bytes = 8 * 1024 * 1024;
+    options.clock = &clock_;
     switch (GetParam()) {
       case Flavour::kSync:
         options.durability = Durability::kSync;
@@ -46,6 +47,9 @@ class EngineContract : public testing::TestWithParam<Flavour> {
   }
   bool keeps_data() const { return GetParam() == Flavour::kSync || GetParam() == Flavour::kOs; }
 
+  uint64_t version_at(int64_t second) { return run_blocking(engine_->version_at(second)); }
+
+  ManualClock clock_{1'000'000'000LL * 1'000'000};
   TempDirectory directory_;
   std::unique_ptr<Engine> engine_;
 };
@@ -375,6 +379,42 @@ TEST_P(EngineContract, versions_of_concurrent_changes_are_distinct_and_rise) {
   EXPECT_GE(engine_->committed_version(), all.back());
 }
 
+TEST_P(EngineContract, a_second_tells_versions_before_it_from_those_after) {
+  constexpr int64_t kSecond_us = 1'000'000;
+  const int64_t start_s = clock_.now_s();
+  const uint64_t first = put(*engine_, "k", "0").version;
+  clock_.advance_us(kSecond_us);
+  const uint64_t second = put(*engine_, "k", "1").version;
+  put(*engine_, "k", "2");
+  clock_.advance_us(3 * kSecond_us);
+  EXPECT_EQ(version_at(start_s + 2), engine_->committed_version() + 1);
+  const uint64_t fourth = put(*engine_, "k", "3").version;
+  EXPECT_LE(version_at(start_s), first);
+  EXPECT_EQ(version_at(start_s + 1), second);
+  EXPECT_EQ(version_at(start_s + 2), fourth);
+  EXPECT_EQ(version_at(start_s + 4), fourth);
+  EXPECT_EQ(version_at(start_s + 5), engine_->committed_version() + 1);
+  if (!keeps_data()) return;
+  open();
+  clock_.advance_us(kSecond_us);
+  put(*engine_, "k", "4");
+  EXPECT_EQ(version_at(start_s + 1), second);
+  EXPECT_EQ(version_at(start_s + 3), fourth);
+}
+
+TEST_P(EngineContract, a_clock_set_back_leaves_versions_in_order) {
+  const int64_t start_s = clock_.now_s();
+  clock_.advance_us(10 * 1'000'000);
+  const uint64_t first = put(*engine_, "k", "0").version;
+  clock_.advance_us(-9 * 1'000'000);
+  const uint64_t second = put(*engine_, "k", "1").version;
+  clock_.advance_us(10 * 1'000'000);
+  const uint64_t third = put(*engine_, "k", "2").version;
+  EXPECT_EQ(version_at(start_s + 1), first);
+  EXPECT_EQ(version_at(start_s + 11), third);
+  EXPECT_LT(second, third);
+}
+
 TEST_P(EngineContract, a_scan_keeps_to_its_range_direction_and_limits) {
   mutate(*engine_, {}, {}, [](const Held&, Batch& batch) {
     for (const char c : std::string("abcdefg")) batch.put(std::string("k") + c, std::string(10, c));
@@ -469,8 +509,14 @@ TEST_P(EngineContract, limits_are_named_when_they_are_crossed) {
   }
   const Outcome large = mutate(*engine_, {}, {"k"}, [](const Held&, Batch& batch) {
     batch.put("k", std::string(kMaxBatchBytes - 1, 'x'));
+    batch.append("log/", std::string(kMaxBatchBytes, 'x'));
   });
   EXPECT_TRUE(large.committed());
+  EXPECT_THROW(mutate(*engine_, {}, {"k"},
+                      [](const Held&, Batch& batch) {
+                        batch.append("log/", std::string(kMaxAppendedBytes, 'x'));
+                      }),
+               EngineError);
 }
 
 TEST_P(EngineContract, many_large_changes_pass_the_gate) {

@@ -135,7 +135,8 @@ TEST_F(OptionsTest, WrongValuesAreNamedWithTheirSource) {
 
 TEST_F(OptionsTest, WrongFilesAreNamedWithLineOrKey) {
   write_file("port = 1\nprot = 2\nhots = 3\n");
-  EXPECT_EQ(error({"--config", file_}), "unknown key in " + file_ + ": hots, prot");
+  EXPECT_EQ(error({"--config", file_}),
+            "unknown key in " + file_ + ": hots (did you mean host?), prot (did you mean port?)");
   write_file("port = 99999\n");
   EXPECT_EQ(error({"--config", file_}),
             "port in " + file_ + " must be a number from 0 to 65535, not '99999'");

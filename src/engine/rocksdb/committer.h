@@ -16,6 +16,7 @@
 #include <thread>
 #include <vector>
 
+#include "common/metrics.h"
 #include "engine/rocksdb/change.h"
 #include "engine/rocksdb/gate.h"
 #include "engine/rocksdb/group_writer.h"
@@ -43,6 +44,7 @@ class Committer {
   uint64_t committed_version() const { return writer_.visible_version(); }
   // Why nothing is written any more, or empty.
   std::string failure() const;
+  void write_metrics(metrics::Text& text) const;
 
  private:
   bool submit_alone(Change& change, bool& lead);
@@ -71,6 +73,9 @@ class Committer {
   bool stopping_ = false;
   std::string failure_;
   std::atomic<bool> failed_{false};
+  metrics::Histogram group_sizes_{metrics::size_bounds()};
+  metrics::Histogram flush_us_{metrics::latency_bounds()};  // with kSync only
+  metrics::Counter written_bytes_;
   std::thread thread_;
 };
 

@@ -50,6 +50,7 @@ class Gate {
 
   void expire(Time now);
   bool anyone_waits() const { return waiting_.load(std::memory_order_relaxed) > 0; }
+  size_t waiting() const { return waiting_.load(std::memory_order_relaxed); }
   size_t inside() const { return inside_.load(std::memory_order_relaxed); }
 
  private:

@@ -1,6 +1,9 @@
 #include "engine/rocksdb/group_writer.h"
 
+#include <rocksdb/iterator.h>
+
 #include <algorithm>
+#include <memory>
 
 namespace stator::engine {
 
@@ -13,9 +16,26 @@ constexpr size_t kCounterLimit = 65'536;
 constexpr uint64_t kVersionsAhead = 1ULL << 32;
 // What a write may leave allocated for the next one.
 constexpr size_t kKeptBatchBytes = 1024 * 1024;
+// How long the marks of seconds are kept: a day more than anything is recovered.
+constexpr int64_t kDay_s = 24 * 60 * 60;
+constexpr int64_t kKeptMarks_s = 36 * kDay_s;
 
 rocksdb::Slice slice(std::string_view bytes) {
   return {bytes.data(), bytes.size()};
+}
+
+std::string time_key(int64_t second) {
+  std::string key(kTimePrefix);
+  append_big_endian(key, static_cast<uint64_t>(second), 8);
+  return key;
+}
+
+int64_t newest_mark(rocksdb::DB& db) {
+  const std::unique_ptr<rocksdb::Iterator> at(db.NewIterator(rocksdb::ReadOptions()));
+  at->SeekForPrev(time_key(-1));  // the highest there is
+  if (!at->Valid() || !at->key().starts_with(slice(kTimePrefix))) return -1;
+  return static_cast<int64_t>(
+      decode_big_endian(at->key().ToStringView().substr(kTimePrefix.size())));
 }
 
 }  // namespace
@@ -25,6 +45,7 @@ GroupWriter::GroupWriter(Store& store, QueuedImages& images)
       images_(images),
       version_(store.opened_version()),
       version_ceiling_(version_),
+      marked_s_(newest_mark(store.db())),
       visible_version_(version_) {}
 
 rocksdb::Status GroupWriter::prepare(const std::vector<Change*>& group, bool may_block) {
@@ -42,6 +63,7 @@ rocksdb::Status GroupWriter::prepare(const std::vector<Change*>& group, bool may
   }
   raises_ceiling_ = raise;
   if (raise) raise_ceiling();
+  mark_time();
   for (Change* change : group) {
     if (!change->batch->empty()) {
       ++version_;
@@ -63,6 +85,19 @@ void GroupWriter::raise_ceiling() {
   scratch_.clear();
   append_big_endian(scratch_, version_ceiling_, 8);
   batch_.Put(slice(kVersionCeilingKey), scratch_);
+}
+
+// The first write of a second says which version it begins with. A clock that was set back gives no
+// marks until it has caught up.
+void GroupWriter::mark_time() {
+  const int64_t now_s = store_.clock().now_s();
+  if (now_s <= marked_s_) return;
+  scratch_.clear();
+  append_big_endian(scratch_, version_ + 1, 8);
+  batch_.Put(time_key(now_s), scratch_);
+  if (now_s / kDay_s != marked_s_ / kDay_s)
+    batch_.DeleteRange(time_key(0), time_key(std::max<int64_t>(0, now_s - kKeptMarks_s)));
+  marked_s_ = now_s;
 }
 
 void GroupWriter::resolve_counters() {

@@ -48,6 +48,7 @@ class GroupWriter {
   rocksdb::Status load_counters(const std::vector<Change*>& group, bool may_block);
   void write_batch(const Batch& batch);
   void raise_ceiling();
+  void mark_time();
   void set_counter(const std::string& key, int64_t value);
 
   Store& store_;
@@ -58,6 +59,7 @@ class GroupWriter {
   uint64_t version_;
   uint64_t version_ceiling_;  // no version above it is given before a higher one is in the store
   bool raises_ceiling_ = false;
+  int64_t marked_s_;  // the newest second that has a mark
   std::atomic<uint64_t> visible_version_;
   std::string scratch_;
 };

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "common/metrics.h"
 #include "common/thread_pool.h"
 #include "engine/limits.h"
 #include "engine/rocksdb/change.h"
@@ -116,7 +117,17 @@ class RocksdbEngine final : public Engine {
   std::unique_ptr<View> view() override { return std::make_unique<RocksdbView>(store_, readers_); }
   Task<Outcome> mutate(Mutation mutation) override;
   uint64_t committed_version() override { return committer_.committed_version(); }
+  Task<uint64_t> version_at(int64_t second) override;
   void reclaim(Range range) override { reclaimer_.reclaim(std::move(range)); }
+  std::string failure() const override { return committer_.failure(); }
+  void write_metrics(metrics::Text& text) override {
+    text.gauge("stator_engine_changes_under_way", "Changes queued or being committed.",
+               static_cast<double>(gate_.inside()));
+    text.gauge("stator_engine_changes_waiting", "Changes that wait for room in the queue.",
+               static_cast<double>(gate_.waiting()));
+    committer_.write_metrics(text);
+    store_.write_metrics(text);
+  }
 
  private:
   bool sweep() {
@@ -207,6 +218,19 @@ Task<Outcome> RocksdbEngine::mutate(Mutation mutation) {
   }
   if (error) std::rethrow_exception(error);
   co_return std::move(change.outcome);
+}
+
+Task<uint64_t> RocksdbEngine::version_at(int64_t second) {
+  const uint64_t next = committed_version() + 1;
+  Range marks{std::string(kTimePrefix), std::string(kTimePrefix)};
+  append_big_endian(marks.begin, static_cast<uint64_t>(std::max<int64_t>(0, second)), 8);
+  marks.end.back() += 1;
+  RocksdbView view(store_, readers_);
+  auto scanning =
+      view.scan_all(std::move(marks), Direction::kForward, {.rows = 1, .bytes = SIZE_MAX});
+  const Rows rows = co_await scanning;
+  if (rows.empty()) co_return next;
+  co_return decode_big_endian(rows.value(0));
 }
 
 }  // namespace

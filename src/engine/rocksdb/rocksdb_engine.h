@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <memory>
 
+#include "common/clock.h"
 #include "engine/engine.h"
 
 namespace stator::engine {
@@ -19,8 +20,9 @@ struct RocksdbOptions {
   Durability durability = Durability::kSync;
   size_t block_cache_bytes = 256 * 1024 * 1024;
   size_t write_buffer_bytes = 64 * 1024 * 1024;
-  int reader_threads = 4;       // serve reads that miss the cache
-  size_t queue_limit = 16'384;  // changes queued for the committer; a further one waits
+  int reader_threads = 4;        // serve reads that miss the cache
+  const Clock* clock = nullptr;  // dates commits; the system's if null; outlives the engine
+  size_t queue_limit = 16'384;   // changes queued for the committer; a further one waits
 };
 
 // Opens or creates the store. Throws EngineError with one clear sentence: the directory is not

@@ -101,8 +101,12 @@ Rows RocksdbView::read_rows(const Range& range, Direction direction, const ScanL
 }
 
 Task<Rows> RocksdbView::scan(Range range, Direction direction, ScanLimit limit) {
-  Rows rows;
   if (range.end > kReservedPrefix) range.end = kReservedPrefix;
+  return scan_all(std::move(range), direction, limit);
+}
+
+Task<Rows> RocksdbView::scan_all(Range range, Direction direction, ScanLimit limit) {
+  Rows rows;
   if (range.begin >= range.end) co_return rows;
   if (store_.scans_stay_in_memory()) {
     rows = read_rows(range, direction, limit);

@@ -29,6 +29,8 @@ class RocksdbView final : public View {
   Task<std::vector<std::optional<std::string>>> get_many(
       const std::vector<std::string>& keys) override;
   Task<Rows> scan(Range range, Direction direction, ScanLimit limit) override;
+  // As scan, in the engine's own space too.
+  Task<Rows> scan_all(Range range, Direction direction, ScanLimit limit);
 
  private:
   bool read(bool cached, std::string_view key, std::optional<std::string>& value) const;

@@ -244,16 +244,16 @@ rocksdb::Options make_options(const RocksdbOptions& options) {
   return result;
 }
 
-uint64_t decode_big_endian(std::string_view bytes) {
-  uint64_t value = 0;
-  for (const char c : bytes) value = value << 8 | static_cast<unsigned char>(c);
-  return value;
-}
-
 }  // namespace
 
 void throw_status(std::string_view doing, const rocksdb::Status& status) {
   throw EngineError(std::string(doing) + ": " + status.ToString());
+}
+
+uint64_t decode_big_endian(std::string_view bytes) {
+  uint64_t value = 0;
+  for (const char c : bytes) value = value << 8 | static_cast<unsigned char>(c);
+  return value;
 }
 
 void append_big_endian(std::string& to, uint64_t value, size_t bytes) {
@@ -261,7 +261,9 @@ void append_big_endian(std::string& to, uint64_t value, size_t bytes) {
 }
 
 Store::Store(const RocksdbOptions& options)
-    : durability_(options.durability), has_files_(std::make_shared<std::atomic<bool>>(false)) {
+    : clock_(options.clock != nullptr ? *options.clock : system_clock_),
+      durability_(options.durability),
+      has_files_(std::make_shared<std::atomic<bool>>(false)) {
   try {
     open(options);
   } catch (...) {
@@ -347,8 +349,56 @@ Store::~Store() {
   if (lock_file_ >= 0) ::close(lock_file_);
 }
 
+void Store::write_metrics(metrics::Text& text) {
+  text.family("stator_engine_reads_total", "counter",
+              "Records looked up, by where they were found: memory is the cache and what is not in "
+              "files yet.");
+  text.sample({{"from", "memory"}}, memory_reads_.value());
+  text.sample({{"from", "disk"}}, disk_reads_.value());
+  struct Property {
+    const char* property;
+    const char* name;
+    const char* help;
+  };
+  static constexpr Property kProperties[] = {
+      {"rocksdb.block-cache-usage", "stator_engine_cache_used_bytes", "Block cache in use."},
+      {"rocksdb.block-cache-capacity", "stator_engine_cache_capacity_bytes",
+       "Size of the block cache."},
+      {"rocksdb.cur-size-all-mem-tables", "stator_engine_memtable_bytes",
+       "Newest records, in memory and in the log but not in files yet."},
+      {"rocksdb.total-sst-files-size", "stator_engine_files_bytes", "Size of all data files."},
+      {"rocksdb.live-sst-files-size", "stator_engine_live_files_bytes",
+       "Size of the data files that hold what is current."},
+      {"rocksdb.estimate-pending-compaction-bytes", "stator_engine_compaction_pending_bytes",
+       "What compaction still has to rewrite, estimated."},
+      {"rocksdb.num-running-compactions", "stator_engine_compactions_running",
+       "Compactions under way."},
+      {"rocksdb.num-running-flushes", "stator_engine_memtable_flushes_running",
+       "Memory tables being written to files."},
+      {"rocksdb.actual-delayed-write-rate", "stator_engine_delayed_write_rate_bytes",
+       "Bytes a second to which writes are slowed down; 0 if they are not."},
+      {"rocksdb.is-write-stopped", "stator_engine_writes_stopped",
+       "1 while writes wait for compaction."},
+      {"rocksdb.num-snapshots", "stator_engine_views", "Consistent views that are open."},
+  };
+  for (const Property& property : kProperties) {
+    uint64_t value = 0;
+    if (db_->GetIntProperty(property.property, &value))
+      text.gauge(property.name, property.help, static_cast<double>(value));
+  }
+}
+
 Store::Found Store::get(bool cached, const rocksdb::Snapshot* snapshot, std::string_view key,
                         std::string& value) {
+  const Found found = look_up(cached, snapshot, key, value);
+  if (found != Found::kNotInMemory) {
+    (cached || durability_ == Durability::kMemory ? memory_reads_ : disk_reads_).add();
+  }
+  return found;
+}
+
+Store::Found Store::look_up(bool cached, const rocksdb::Snapshot* snapshot, std::string_view key,
+                            std::string& value) {
   rocksdb::ReadOptions options;
   options.snapshot = snapshot;
   // In memory every read is from memory.

@@ -11,6 +11,7 @@
 #include <string>
 #include <string_view>
 
+#include "common/metrics.h"
 #include "engine/engine.h"
 #include "engine/rocksdb/rocksdb_engine.h"
 
@@ -20,6 +21,10 @@ namespace stator::engine {
 inline constexpr std::string_view kReservedPrefix = "\xff";
 // No commit has a version above this, 8 bytes big-endian.
 inline constexpr std::string_view kVersionCeilingKey = "\xffversion";
+
+// The first version of each second in which anything was committed: the second, 8 bytes big-endian,
+// follows the prefix.
+inline constexpr std::string_view kTimePrefix = "\xfftime";
 
 // Thread-safe.
 class Store {
@@ -31,6 +36,7 @@ class Store {
   Store& operator=(const Store&) = delete;
 
   rocksdb::DB& db() { return *db_; }
+  const Clock& clock() const { return clock_; }
   Durability durability() const { return durability_; }
   // At least the version of the newest commit at the time of opening; new ones are higher.
   uint64_t opened_version() const { return opened_version_; }
@@ -45,6 +51,8 @@ class Store {
   Found get(bool cached, const rocksdb::Snapshot* snapshot, std::string_view key,
             std::string& value);
 
+  void write_metrics(metrics::Text& text);
+
   // True if a scan does not have to wait for a disk, whatever its range.
   bool scans_stay_in_memory() const {
     return durability_ == Durability::kMemory || !has_files_->load();
@@ -52,19 +60,26 @@ class Store {
 
  private:
   void open(const RocksdbOptions& options);
+  Found look_up(bool cached, const rocksdb::Snapshot* snapshot, std::string_view key,
+                std::string& value);
 
+  const SystemClock system_clock_;
+  const Clock& clock_;
   const Durability durability_;
   std::atomic<bool> failed_{false};
   int lock_file_ = -1;
   std::unique_ptr<rocksdb::Env> env_;  // of kMemory
   std::unique_ptr<rocksdb::DB> db_;
   uint64_t opened_version_ = 0;
+  metrics::Counter memory_reads_;
+  metrics::Counter disk_reads_;
   const std::shared_ptr<std::atomic<bool>> has_files_;  // beside the log
 };
 
 // What went wrong with `doing`, as an EngineError.
 [[noreturn]] void throw_status(std::string_view doing, const rocksdb::Status& status);
 
+uint64_t decode_big_endian(std::string_view bytes);
 void append_big_endian(std::string& to, uint64_t value, size_t bytes);
 
 }  // namespace stator::engine

@@ -1,5 +1,6 @@
-"""The Python of a complete guide: keys, indexes, queries, updates, batches. Where the guide itself is wrong, the test
-says so and holds what boto3 or the service answers."""
+"""The third document is a complete guide: keys, indexes, queries, updates, batches, streams. Where the guide itself is
+wrong, the test says so and holds what boto3 or the service answers. Its TypeScript is in
+tests/sdk/test/seed_complete_guide.test.js."""
 
 import random
 import time
@@ -582,3 +583,48 @@ def test_a_table_is_created_with_a_stream(client):
     )['TableDescription']
     assert created['StreamSpecification'] == {'StreamEnabled': True, 'StreamViewType': 'NEW_AND_OLD_IMAGES'}
     assert created['LatestStreamArn'].startswith(created['TableArn'] + '/stream/')
+
+
+# As in the guide, which does not say what send_email is.
+def lambda_handler(event, context):
+    for record in event['Records']:
+        if record['eventName'] == 'INSERT':
+            new_item = record['dynamodb']['NewImage']
+            print(f"New order: {new_item}")
+
+            # Send notification
+            send_email(new_item['email']['S'], "Order Confirmed")
+
+        elif record['eventName'] == 'MODIFY':
+            old_item = record['dynamodb']['OldImage']
+            new_item = record['dynamodb']['NewImage']
+
+            # Check if status changed
+            if old_item['status']['S'] != new_item['status']['S']:
+                print(f"Status changed: {old_item['status']['S']} -> {new_item['status']['S']}")
+
+        elif record['eventName'] == 'REMOVE':
+            old_item = record['dynamodb']['OldImage']
+            print(f"Order deleted: {old_item}")
+
+
+def send_email(address, subject):
+    print(f'{subject} to {address}')
+
+
+def test_the_function_sees_an_order_come_change_and_go(client, resource, streams, capsys):
+    test_a_table_is_created_with_a_stream(client)
+    table = resource.Table('Orders')
+    key = {'userId': 'user123'}
+    table.put_item(Item={**key, 'email': 'user@example.com', 'status': 'pending'})
+    table.update_item(Key=key, UpdateExpression='SET #status = :s', ExpressionAttributeNames={'#status': 'status'},
+                      ExpressionAttributeValues={':s': 'shipped'})
+    table.delete_item(Key=key)
+    records = streams('Orders')
+    capsys.readouterr()
+    lambda_handler({'Records': records}, None)
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].startswith('New order: ') and "'pending'" in lines[0]
+    assert lines[1:3] == ['Order Confirmed to user@example.com', 'Status changed: pending -> shipped']
+    assert lines[3].startswith('Order deleted: ') and "'shipped'" in lines[3]
+    assert len(lines) == 4

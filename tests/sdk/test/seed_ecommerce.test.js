@@ -1,7 +1,8 @@
-// The TypeScript of a document that teaches one table for a shop, without its types and otherwise as it stands there.
+// The TypeScript of the first document, which teaches one table for a shop, without its types and otherwise as it stands
+// there. Its Python and shell commands are in tests/seeds/test_seed_ecommerce.py.
 import assert from 'node:assert/strict';
 import { before, test } from 'node:test';
-import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
+import { CreateTableCommand, DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import {
   BatchGetCommand, BatchWriteCommand, DeleteCommand, DynamoDBDocumentClient, GetCommand, PutCommand, QueryCommand,
   TransactWriteCommand, UpdateCommand,
@@ -368,4 +369,75 @@ test('a sparse index and an inverted index', async () => {
     ExpressionAttributeValues: { ':pk': 'STATUS#pending' }
   }));
   assert.deepEqual(pending.Items.map(({ PK }) => PK), ['USER#123']);
+});
+
+test('the schema of the shop answers its six access patterns', async () => {
+  const schema = [
+    // Users
+    { PK: 'USER#123', SK: 'PROFILE', EntityType: 'User', name: 'John', email: 'john@test.com' },
+    { PK: 'USER#123', SK: 'ADDRESS#1', EntityType: 'Address', street: '123 Main', city: 'NYC' },
+
+    // Orders for user (1:N relationship); the document writes the first of them twice, without and with its index keys
+    { PK: 'USER#123', SK: 'ORDER#2024-001', GSI1PK: 'ORDER#2024-001', GSI1SK: 'ORDER', EntityType: 'Order', total: 99.99, status: 'shipped' },
+    { PK: 'USER#123', SK: 'ORDER#2024-002', EntityType: 'Order', total: 49.99, status: 'pending' },
+
+    // Order details (query by order ID using GSI)
+    { PK: 'ORDER#2024-001', SK: 'ITEM#1', GSI1PK: 'ORDER#2024-001', GSI1SK: 'ITEM#1', productId: 'PROD#456', qty: 2 },
+
+    // Products
+    { PK: 'PROD#456', SK: 'PRODUCT', EntityType: 'Product', name: 'Widget', price: 29.99 },
+  ];
+  await createTable('Shop', ['PK', 'SK'], { GSI1: ['GSI1PK', 'GSI1SK'] });
+  for (const Item of schema) await docClient.send(new PutCommand({ TableName: 'Shop', Item }));
+
+  const query = async (KeyConditionExpression, values, IndexName) => {
+    const ExpressionAttributeValues = Object.fromEntries(values.map((value, i) => [`:v${i}`, value]));
+    const input = { TableName: 'Shop', IndexName, KeyConditionExpression, ExpressionAttributeValues };
+    return (await docClient.send(new QueryCommand(input))).Items;
+  };
+  assert.deepEqual(await query('PK = :v0 AND SK = :v1', ['USER#123', 'PROFILE']), [schema[0]]);
+  assert.deepEqual(await query('PK = :v0 AND begins_with(SK, :v1)', ['USER#123', 'ADDRESS']), [schema[1]]);
+  assert.deepEqual(await query('PK = :v0 AND begins_with(SK, :v1)', ['USER#123', 'ORDER']), [schema[2], schema[3]]);
+  assert.deepEqual(await query('GSI1PK = :v0', ['ORDER#2024-001'], 'GSI1'), [schema[4], schema[2]]);
+  assert.deepEqual(await query('PK = :v0 AND SK = :v1', ['PROD#456', 'PRODUCT']), [schema[5]]);
+});
+
+// Table definition (IaC)
+const table = {
+  AttributeDefinitions: [
+    { AttributeName: 'tournament', AttributeType: 'S' },
+    { AttributeName: 'region', AttributeType: 'S' },
+    { AttributeName: 'score', AttributeType: 'N' }
+  ],
+  GlobalSecondaryIndexes: [{
+    IndexName: 'TournamentRegionIndex',
+    KeySchema: [
+      { AttributeName: 'tournament', KeyType: 'HASH' },  // Composite PK part 1
+      { AttributeName: 'region', KeyType: 'HASH' },      // Composite PK part 2
+      { AttributeName: 'score', KeyType: 'RANGE' }
+    ]
+  }]
+};
+
+test('an index with a composite partition key', async () => {
+  // The document's definition is a part: it has no table name, no key of the table and no projection.
+  await assert.rejects(client.send(new CreateTableCommand(table)), { name: 'ValidationException' });
+  const { TableDescription } = await client.send(new CreateTableCommand({
+    ...table,
+    TableName: 'Matches',
+    KeySchema: [{ AttributeName: 'tournament', KeyType: 'HASH' }, { AttributeName: 'score', KeyType: 'RANGE' }],
+    GlobalSecondaryIndexes: [{ ...table.GlobalSecondaryIndexes[0], Projection: { ProjectionType: 'ALL' } }],
+    BillingMode: 'PAY_PER_REQUEST',
+  }));
+  assert.deepEqual(TableDescription.GlobalSecondaryIndexes[0].KeySchema, table.GlobalSecondaryIndexes[0].KeySchema);
+  const match = { tournament: 'WINTER2024', region: 'NA-EAST', score: 90 };
+  await docClient.send(new PutCommand({ TableName: 'Matches', Item: match }));
+  const { Items } = await docClient.send(new QueryCommand({
+    TableName: 'Matches',
+    IndexName: 'TournamentRegionIndex',
+    KeyConditionExpression: 'tournament = :t AND #region = :r',
+    ExpressionAttributeNames: { '#region': 'region' },
+    ExpressionAttributeValues: { ':t': 'WINTER2024', ':r': 'NA-EAST' },
+  }));
+  assert.deepEqual(Items, [match]);
 });

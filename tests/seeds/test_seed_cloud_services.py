@@ -1,4 +1,5 @@
-"""The Python of a document on cloud services: orders, a transaction, an index, optimistic locking."""
+"""The fourth document is one page of a collection on cloud services: orders, a transaction, an index, a stream bound to
+a function, optimistic locking. Its JavaScript is in tests/sdk/test/seed_cloud_services.test.js."""
 
 from decimal import Decimal
 
@@ -97,39 +98,6 @@ def test_a_transaction_whose_condition_fails_changes_nothing(table, refused):
     assert table.scan()["Items"] == [{"PK": "USER#alice", "SK": "ORDER#ord-001", "status": "cancelled"}]
 
 
-def test_an_index_added_later_finds_the_items_that_were_there(table, client):
-    for day, status in (("2024-01-15", "shipped"), ("2024-01-16", "shipped"), ("2024-02-01", "shipped"),
-                        ("2024-01-17", "pending")):
-        table.put_item(Item={"PK": "USER#alice", "SK": f"ORDER#{day}", "GSI1PK": f"STATUS#{status}", "GSI1SK": day})
-    table.put_item(Item={"PK": "USER#alice", "SK": "PROFILE"})
-
-    # The arguments of the document's `aws dynamodb update-table`.
-    client.update_table(
-        TableName="Orders",
-        AttributeDefinitions=[
-            {"AttributeName": "GSI1PK", "AttributeType": "S"},
-            {"AttributeName": "GSI1SK", "AttributeType": "S"},
-        ],
-        GlobalSecondaryIndexUpdates=[{
-            "Create": {
-                "IndexName": "GSI1",
-                "KeySchema": [
-                    {"AttributeName": "GSI1PK", "KeyType": "HASH"},
-                    {"AttributeName": "GSI1SK", "KeyType": "RANGE"}
-                ],
-                "Projection": {"ProjectionType": "ALL"}
-            }
-        }],
-    )
-    wait_for_index(client, "Orders", "GSI1")
-
-    response = table.query(
-        IndexName="GSI1",
-        KeyConditionExpression=Key("GSI1PK").eq("STATUS#shipped") & Key("GSI1SK").begins_with("2024-01"),
-    )
-    assert [item["SK"] for item in response["Items"]] == ["ORDER#2024-01-15", "ORDER#2024-01-16"]
-
-
 def wait_for_index(client, table_name, index_name, attempts=2000):
     for _ in range(attempts):
         description = client.describe_table(TableName=table_name)["Table"]
@@ -162,3 +130,85 @@ def test_stock_that_is_not_there_fails_the_condition(table, refused):
     with refused("ConditionalCheckFailedException", "The conditional request failed"):
         take_one(table)
     assert table.scan()["Count"] == 0
+
+
+# The commands of the AWS CLI
+
+CREATE_ORDERS = r"""
+aws dynamodb create-table \
+  --table-name Orders \
+  --attribute-definitions \
+    AttributeName=PK,AttributeType=S \
+    AttributeName=SK,AttributeType=S \
+  --key-schema \
+    AttributeName=PK,KeyType=HASH \
+    AttributeName=SK,KeyType=RANGE \
+  --billing-mode PAY_PER_REQUEST"""
+
+
+def test_create_a_table(sh):
+    created = sh(CREATE_ORDERS).json["TableDescription"]
+    assert created["TableName"] == "Orders"
+    assert created["TableArn"].endswith(":table/Orders")
+    assert created["BillingModeSummary"]["BillingMode"] == "PAY_PER_REQUEST"
+
+
+ADD_INDEX = r"""
+aws dynamodb update-table \
+  --table-name Orders \
+  --attribute-definitions AttributeName=GSI1PK,AttributeType=S AttributeName=GSI1SK,AttributeType=S \
+  --global-secondary-index-updates '[{
+    "Create": {
+      "IndexName": "GSI1",
+      "KeySchema": [
+        {"AttributeName": "GSI1PK", "KeyType": "HASH"},
+        {"AttributeName": "GSI1SK", "KeyType": "RANGE"}
+      ],
+      "Projection": {"ProjectionType": "ALL"}
+    }
+  }]'"""
+
+
+def test_an_index_added_later_finds_the_items_that_were_there(table, client, sh):
+    for day, status in (("2024-01-15", "shipped"), ("2024-01-16", "shipped"), ("2024-02-01", "shipped"),
+                        ("2024-01-17", "pending")):
+        table.put_item(Item={"PK": "USER#alice", "SK": f"ORDER#{day}", "GSI1PK": f"STATUS#{status}", "GSI1SK": day})
+    table.put_item(Item={"PK": "USER#alice", "SK": "PROFILE"})
+
+    updated = sh(ADD_INDEX).json["TableDescription"]
+    assert updated["GlobalSecondaryIndexes"][0]["IndexStatus"] == "CREATING"
+    wait_for_index(client, "Orders", "GSI1")
+
+    # Query the GSI
+    response = table.query(
+        IndexName="GSI1",
+        KeyConditionExpression=Key("GSI1PK").eq("STATUS#shipped") & Key("GSI1SK").begins_with("2024-01"),
+    )
+    assert [item["SK"] for item in response["Items"]] == ["ORDER#2024-01-15", "ORDER#2024-01-16"]
+
+
+# The stream and its function
+
+BIND_FUNCTION = r"""
+aws lambda create-event-source-mapping \
+  --function-name process-order-changes \
+  --event-source-arn arn:aws:dynamodb:us-east-1:123456789012:table/Orders/stream/2024-01-01T00:00:00.000 \
+  --starting-position LATEST \
+  --batch-size 100"""
+
+
+def test_a_function_bound_to_a_stream_receives_its_changes(functions):
+    # The ARN of the document ends with the time its author enabled the stream; here it is that of this table.
+    with functions("process-order-changes") as bound:
+        arn = bound.create_table_with_stream("Orders")
+        mapping = bound.sh(BIND_FUNCTION.replace(
+            "arn:aws:dynamodb:us-east-1:123456789012:table/Orders/stream/2024-01-01T00:00:00.000", arn)).json
+        assert mapping["BatchSize"] == 100
+        assert mapping["StartingPosition"] == "LATEST"
+        assert mapping["FunctionArn"].endswith(":function:process-order-changes")
+        bound.wait_until_enabled(mapping["UUID"])
+        bound.table("Orders").put_item(Item={"PK": "USER#alice", "SK": "ORDER#ord-001", "status": "processing"})
+        record = bound.next_record()
+        assert (record["eventName"], record["eventSource"]) == ("INSERT", "aws:dynamodb")
+        assert record["dynamodb"]["NewImage"]["status"] == {"S": "processing"}
+        assert record["eventSourceARN"] == arn

@@ -1,4 +1,5 @@
-// The TypeScript of a complete guide, and the setup of a document on cloud services, as they stand there.
+// The TypeScript of the third document, a complete guide, without its types and otherwise as it stands there. Its Python
+// is in tests/seeds/test_seed_complete_guide.py.
 import assert from 'node:assert/strict';
 import { before, test } from 'node:test';
 import {
@@ -8,7 +9,6 @@ import {
   QueryCommand,
   UpdateItemCommand
 } from '@aws-sdk/client-dynamodb';
-import { DynamoDBDocumentClient, PutCommand, QueryCommand as DocumentQueryCommand } from '@aws-sdk/lib-dynamodb';
 import { marshall, unmarshall } from '@aws-sdk/util-dynamodb';
 import { createTable } from './support.js';
 
@@ -62,14 +62,4 @@ test('the low-level client with marshalled values', async () => {
   }));
   const updated = await client.send(new GetItemCommand({ TableName: 'Users', Key: marshall({ userId: 'user123' }) }));
   assert.deepEqual(unmarshall(updated.Item), { ...user, name: 'Jane Smith' });
-});
-
-test('a document client from a client with nothing but a region', async () => {
-  const client = new DynamoDBClient({ region: "us-east-1" });
-  const ddb = DynamoDBDocumentClient.from(client);
-  await ddb.send(new PutCommand({ TableName: 'Orders', Item: { PK: 'USER#alice', SK: 'ORDER#1', total: 59.99 } }));
-  const { Items } = await ddb.send(new DocumentQueryCommand({
-    TableName: 'Orders', KeyConditionExpression: 'PK = :pk', ExpressionAttributeValues: { ':pk': 'USER#alice' },
-  }));
-  assert.deepEqual(Items, [{ PK: 'USER#alice', SK: 'ORDER#1', total: 59.99 }]);
 });

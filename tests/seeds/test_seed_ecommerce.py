@@ -1,5 +1,7 @@
-"""The Python of a document that teaches one table for a shop: users and their orders under generic keys."""
+"""The first document teaches one table for a shop: users and their orders under generic keys. Its Python and its shell
+commands are here, its TypeScript is in tests/sdk/test/seed_ecommerce.test.js."""
 
+import json
 import os
 from datetime import datetime
 from decimal import Decimal
@@ -161,3 +163,64 @@ def test_the_access_patterns_of_the_schema(table):
     assert table.scan(IndexName='GSI1')['Count'] == 2
     assert sort_keys(KeyConditionExpression=Key('PK').eq('PROD#456') & Key('SK').eq('PRODUCT')) == ['PRODUCT']
     assert table.scan(FilterExpression=Attr('EntityType').eq('Order'))['ScannedCount'] == 6
+
+
+# The commands of the AWS CLI
+
+CREATE_MY_TABLE = r"""
+aws dynamodb create-table \
+  --endpoint-url http://localhost:8000 \
+  --table-name MyTable \
+  --attribute-definitions \
+    AttributeName=PK,AttributeType=S \
+    AttributeName=SK,AttributeType=S \
+    AttributeName=GSI1PK,AttributeType=S \
+    AttributeName=GSI1SK,AttributeType=S \
+  --key-schema \
+    AttributeName=PK,KeyType=HASH \
+    AttributeName=SK,KeyType=RANGE \
+  --global-secondary-indexes \
+    'IndexName=GSI1,KeySchema=[{AttributeName=GSI1PK,KeyType=HASH},{AttributeName=GSI1SK,KeyType=RANGE}],Projection={ProjectionType=ALL}' \
+  --billing-mode PAY_PER_REQUEST"""
+
+def test_create_a_table_at_an_endpoint_with_an_index_in_short_syntax(sh):
+    created = sh(CREATE_MY_TABLE).json["TableDescription"]
+    assert created["GlobalSecondaryIndexes"][0]["KeySchema"] == [
+        {"AttributeName": "GSI1PK", "KeyType": "HASH"}, {"AttributeName": "GSI1SK", "KeyType": "RANGE"}]
+    sh("aws dynamodb wait table-exists --table-name MyTable")
+    assert sh("aws dynamodb list-tables").json == {"TableNames": ["MyTable"]}
+
+
+def test_create_describe_and_delete_a_table_from_a_file(sh, tmp_path):
+    (tmp_path / "table.json").write_text(json.dumps({
+        "TableName": "MyTable",
+        "AttributeDefinitions": [
+            {"AttributeName": "PK", "AttributeType": "S"}, {"AttributeName": "SK", "AttributeType": "S"}],
+        "KeySchema": [{"AttributeName": "PK", "KeyType": "HASH"}, {"AttributeName": "SK", "KeyType": "RANGE"}],
+        "BillingMode": "PAY_PER_REQUEST",
+    }))
+    assert sh("aws dynamodb create-table --cli-input-json file://table.json").code == 0
+    assert sh("aws dynamodb describe-table --table-name MyTable").json["Table"]["TableStatus"] == "ACTIVE"
+    assert sh("aws dynamodb delete-table --table-name MyTable").json["TableDescription"]["TableStatus"] == "DELETING"
+    assert sh("aws dynamodb wait table-not-exists --table-name MyTable").code == 0
+    assert sh("aws dynamodb list-tables").json == {"TableNames": []}
+
+
+def test_the_quick_reference(sh):
+    sh(CREATE_MY_TABLE)
+    put = sh("""aws dynamodb put-item --table-name MyTable --item '{"PK":{"S":"USER#1"},"SK":{"S":"PROFILE"}}'""")
+    assert (put.code, put.text) == (0, "")
+    item = {"PK": {"S": "USER#1"}, "SK": {"S": "PROFILE"}}
+    get = """aws dynamodb get-item --table-name MyTable --key '{"PK":{"S":"USER#1"},"SK":{"S":"PROFILE"}}'"""
+    assert sh(get).json == {"Item": item}
+    queried = sh(r"""
+aws dynamodb query --table-name MyTable \
+  --key-condition-expression "PK = :pk" \
+  --expression-attribute-values '{":pk":{"S":"USER#1"}}'""").json
+    assert queried == {"Items": [item], "Count": 1, "ScannedCount": 1, "ConsumedCapacity": None}
+    scanned = sh("aws dynamodb scan --table-name MyTable --limit 10").json
+    assert scanned["Items"] == [item]
+    delete = """aws dynamodb delete-item --table-name MyTable --key '{"PK":{"S":"USER#1"},"SK":{"S":"PROFILE"}}'"""
+    assert sh(delete).code == 0
+    gone = sh(get)
+    assert (gone.code, gone.text) == (0, "")

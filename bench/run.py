@@ -1,0 +1,201 @@
+#!/usr/bin/env python3
+"""Measures Stator beside nginx with a fixed answer (the limit) and every peer that is there, interleaved in one run.
+
+    bench/run.py [--only REGEX] [--seconds 3] [--rounds 3] [--out build/bench]
+
+Prints one table, and writes it as results.json and results.svg. The load comes from wrk, one thread of it.
+"""
+
+import argparse
+import http.client
+import json
+import multiprocessing
+import os
+import pathlib
+import platform
+import random
+import re
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+
+import report
+from servers import ROOT, Stator, all_servers
+from workloads import WORKLOADS, write_requests
+
+HERE = pathlib.Path(__file__).resolve().parent
+SEED = 20261115
+
+
+class Client:
+    """Just enough of one to create tables and load items."""
+
+    HEADERS = {
+        "Content-Type": "application/x-amz-json-1.0", "X-Amz-Date": "20261115T000000Z",
+        "Authorization": "AWS4-HMAC-SHA256 Credential=bench/20261115/us-east-1/dynamodb/aws4_request, "
+                         "SignedHeaders=content-type;host;x-amz-date;x-amz-target, Signature=" + "0123456789abcdef" * 4,
+    }
+
+    def __init__(self, port):
+        self.connection = http.client.HTTPConnection("127.0.0.1", port, timeout=120)
+
+    def call(self, operation, request):
+        body = json.dumps(request, separators=(",", ":"))
+        self.connection.request("POST", "/", body.encode(),
+                                {**self.HEADERS, "X-Amz-Target": f"DynamoDB_20120810.{operation}"})
+        response = self.connection.getresponse()
+        answer = response.read()
+        if response.status != 200:
+            raise RuntimeError(f"{operation}: {response.status} {answer[:500]!r}")
+        return answer
+
+
+def write_batches(port, batches):
+    client = Client(port)
+    for batch in batches:
+        client.call("BatchWriteItem", {"RequestItems": {
+            table: [{"PutRequest": {"Item": item}} for t, item in batch if t == table] for table in {t for t, _ in batch}}})
+
+
+def load(server, workload):
+    client = Client(server.port)
+    for table in workload.tables:
+        client.call("CreateTable", table)
+        deadline = time.monotonic() + 30
+        while b'"ACTIVE"' not in client.call("DescribeTable", {"TableName": table["TableName"]}):
+            if time.monotonic() > deadline:
+                raise RuntimeError(f"{table['TableName']} does not become active")
+            time.sleep(0.01)
+    batches, batch, bytes_in = [], [], 0
+    for table, item in workload.load(random.Random(SEED)):
+        size = sum(len(str(value)) for value in item.values())
+        if len(batch) == 25 or bytes_in + size > 4_000_000:
+            batches.append(batch)
+            batch, bytes_in = [], 0
+        batch.append((table, item))
+        bytes_in += size
+    batches.append(batch)
+    workers = 4 if len(batches) > 2000 else 1
+    if workers == 1:
+        write_batches(server.port, batches)
+    else:
+        with multiprocessing.Pool(workers) as pool:
+            pool.starmap(write_batches, [(server.port, batches[w::workers]) for w in range(workers)])
+    for operation, request in workload.after:
+        client.call(operation, request)
+
+
+def drive(server, requests_file, connections, seconds):
+    """One run of wrk against one server."""
+    before = server.cpu_s()
+    done = subprocess.run(
+        ["wrk", "-t1", f"-c{connections}", f"-d{max(1, round(seconds))}s", "--latency", "--timeout", "20s", "-s",
+         str(HERE / "load.lua"), f"http://127.0.0.1:{server.port}/"],
+        env={**os.environ, "BENCH_REQUESTS": requests_file}, capture_output=True, text=True, check=True)
+    cpu_s = server.cpu_s() - before
+    line = next(line for line in done.stdout.splitlines() if line.startswith("RESULT "))
+    result = json.loads(line.removeprefix("RESULT "))
+    if result["failed"] or result["lost"]:
+        print(f"  {server.name}: {result['failed']} failed, {result['lost']} lost of {result['requests']}", file=sys.stderr)
+    return {
+        "per_s": result["requests"] / (result["duration_us"] / 1e6),
+        "p50_ms": result["p50_us"] / 1000, "p99_ms": result["p99_us"] / 1000,
+        "cpu_s_per_million": cpu_s / max(1, result["requests"]) * 1e6,
+        "failed": result["failed"] + result["lost"], "resident_mb": server.resident_mb(),
+    }
+
+
+def measure(workload, seconds, rounds):
+    servers = [server for server in all_servers()
+               if (workload.limit or not server.is_limit)
+               and (workload.peers or server.is_ours or server.is_limit)
+               and (workload.durable or not (server.is_ours and server.is_durable))]
+    seconds = workload.seconds or seconds
+    started = []
+    try:
+        with tempfile.NamedTemporaryFile("w", suffix=".requests") as file:
+            first = write_requests(file.name, workload, SEED)
+            answer = b"{}"
+            for server in servers:
+                if server.is_limit:
+                    continue
+                started.append(server.start())
+                try:
+                    load(server, workload)
+                except RuntimeError as refusal:
+                    print(f"  {server.name} cannot do it: {refusal}", file=sys.stderr)
+                    started.remove(server)
+                    server.stop()
+                    continue
+                if server.is_ours and answer == b"{}":
+                    answer = Client(server.port).call(*first)
+            for server in servers:
+                if server.is_limit:
+                    server.answer_with(answer)
+                    started.insert(0, server)
+            runs = {server.name: [] for server in started}
+            for number in range(rounds):
+                # Turned around each time, so that nobody is always the first after a pause.
+                for server in started if number % 2 == 0 else reversed(started):
+                    runs[server.name].append(drive(server, file.name, workload.connections, seconds))
+    finally:
+        for server in started:
+            server.stop()
+    return {name: {field: statistics.median(run[field] for run in results) for field in results[0]}
+            for name, results in runs.items()}
+
+
+def facts():
+    """Start-up, idle memory and size."""
+    found = {}
+    for name, arguments in (("memory", ("--in-memory",)), ("durable", ())):
+        times = []
+        for _ in range(11):
+            server = Stator(name, *arguments)
+            server.prepare()
+            began = time.perf_counter()
+            server.start()
+            connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=10)
+            connection.request("GET", "/")
+            connection.getresponse().read()
+            times.append(time.perf_counter() - began)
+            idle = server.resident_mb()
+            server.stop()
+        found[f"start-up to first answer, {name} (ms)"] = statistics.median(times) * 1000
+        found[f"idle memory, {name} (MB)"] = idle
+    with tempfile.NamedTemporaryFile() as stripped:
+        binary = os.environ.get("STATOR_BINARY", str(ROOT / "build" / "stator"))
+        if subprocess.run(["strip", "-o", stripped.name, binary], check=False).returncode == 0:
+            found["stripped binary (MB)"] = os.path.getsize(stripped.name) / 1e6
+    return found
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--only", default="", help="workloads whose name matches")
+    parser.add_argument("--seconds", type=float, default=3)
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--out", default=str(ROOT / "build" / "bench"))
+    asked = parser.parse_args()
+    out = pathlib.Path(asked.out)
+    out.mkdir(parents=True, exist_ok=True)
+    results = {"machine": {"cores": os.cpu_count(), "kernel": platform.release()}, "seconds": asked.seconds,
+               "rounds": asked.rounds, "facts": facts() if not asked.only else {}, "workloads": []}
+    print(report.heading())
+    for workload in WORKLOADS:
+        if not re.search(asked.only, workload.name):
+            continue
+        measured = measure(workload, asked.seconds, asked.rounds)
+        results["workloads"].append({"name": workload.name, "connections": workload.connections,
+                                     "items_each": workload.items_each, "versus": workload.versus, "servers": measured})
+        print(report.lines(results["workloads"][-1], results["workloads"]), flush=True)
+        (out / "results.json").write_text(json.dumps(results, indent=1))
+    print(report.fact_lines(results["facts"]))
+    (out / "results.svg").write_text(report.picture(results))
+    print(f"written to {out}/results.json and results.svg")
+
+
+if __name__ == "__main__":
+    main()

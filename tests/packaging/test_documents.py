@@ -1,0 +1,105 @@
+"""The configuration file, the manual page and the dashboard say what the server has."""
+
+import json
+import pathlib
+import re
+import subprocess
+import urllib.request
+
+import boto3
+
+from stator_process import binary
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+CONFIG = ROOT / "packaging" / "stator.toml"
+
+
+def run(*arguments, **more):
+    return subprocess.run([binary(), *arguments], capture_output=True, text=True, timeout=60, **more)
+
+
+def settings(*arguments, **more):
+    """{name: (value, source)} as `stator config` prints them."""
+    result = run("config", *arguments, **more)
+    assert result.returncode == 0, result.stderr
+    lines = [line for line in result.stdout.splitlines() if not line.startswith("#")]
+    return {name: (value, source) for name, value, source in (
+        re.fullmatch(r"(\S+) = (.*?)\s+# (.*)", line).groups() for line in lines)}
+
+
+def test_config_prints_what_is_in_force_and_from_where(tmp_path, monkeypatch):
+    file = tmp_path / "stator.toml"
+    file.write_text('region = "eu-north-1"\nport = 1\nthreads = 2\n')
+    monkeypatch.setenv("STATOR_PORT", "2")
+    monkeypatch.setenv("STATOR_THREADS", "3")
+    found = settings("--config", str(file), "--threads", "4")
+    assert found["region"] == ('"eu-north-1"', f"region in {file}")
+    assert found["port"] == ("2", "STATOR_PORT")
+    assert found["threads"] == ("4", "--threads")
+    assert found["host"] == ('"127.0.0.1"', "default")
+    assert found["in-memory"] == ("false", "default")
+
+
+def test_what_config_prints_is_a_configuration_file(tmp_path):
+    file = tmp_path / "stator.toml"
+    file.write_text(run("config", "--account", "000000000042", "--in-memory", "--data-dir", 'a "quoted" \\ name').stdout)
+    found = settings("--config", str(file))
+    assert found["account"][0] == '"000000000042"'
+    assert found["in-memory"][0] == "true"
+    assert found["data-dir"][0] == r'"a \"quoted\" \\ name"'
+    assert {source for _, source in found.values()} == {f"{name} in {file}" for name in found}
+
+
+def test_the_packaged_configuration_names_every_key_with_its_default(tmp_path):
+    defaults = settings()
+    text = CONFIG.read_text()
+    named = re.findall(r"^#?([a-z-]+) = (.*)$", text, re.M)
+    assert [name for name, _ in named if name not in defaults] == []
+    assert {name for name in defaults} == {name for name, _ in named}
+    assert {name: value for name, value in named if name != "data-dir"} == {
+        name: value for name, (value, _) in defaults.items() if name != "data-dir"}
+    # With every line uncommented it is still a configuration that the server takes.
+    whole = tmp_path / "whole.toml"
+    whole.write_text(re.sub(r"^#(?=[a-z-]+ = )", "", text, flags=re.M))
+    assert settings("--config", str(whole))["data-dir"] == ('"/var/lib/stator"', f"data-dir in {whole}")
+
+
+def test_the_manual_page_names_every_option():
+    page = (ROOT / "packaging" / "stator.1").read_text().replace("\\-", "-")
+    assert set(re.findall(r"^\.BI? --([a-z-]+)", page, re.M)) == {*settings(), "config"}
+
+
+def test_help_shows_switches_as_they_are_written():
+    text = run("--help").stdout
+    assert "--in-memory " in text
+    assert "{" not in text
+
+
+def test_unknown_names_are_errors_with_a_suggestion(tmp_path):
+    file = tmp_path / "stator.toml"
+    file.write_text("prot = 1\ndata_dir = 'x'\nzzz = 1\n")
+    result = run("--config", str(file))
+    assert result.returncode == 2
+    assert result.stderr == (
+        f"stator: unknown key in {file}: data_dir (did you mean data-dir?), prot (did you mean port?), zzz\n")
+    result = run("--in-memroy")
+    assert (result.returncode, "did you mean --in-memory?" in result.stderr) == (2, True)
+    result = run("confg")
+    assert (result.returncode, result.stderr) == (2, "stator: there is no command 'confg' (did you mean config?)\n")
+
+
+def test_the_dashboard_asks_for_metrics_that_there_are(server):
+    client = boto3.client("dynamodb", endpoint_url=server.endpoint)
+    client.list_tables()
+    with urllib.request.urlopen(f"{server.endpoint}/_stator/metrics", timeout=30) as answer:
+        page = answer.read().decode()
+    there = set(re.findall(r"^# TYPE (\S+)", page, re.M))
+    dashboard = json.loads((ROOT / "packaging" / "grafana" / "stator.json").read_text())
+    asked = set()
+    for panel in dashboard["panels"]:
+        for target in panel.get("targets", []):
+            asked |= set(re.findall(r"stator_[a-z0-9_]+", target["expr"]))
+    assert asked
+    asked = {re.sub(r"_(bucket|sum|count)$", "", name) if re.sub(r"_(bucket|sum|count)$", "", name) in there else name
+             for name in asked}
+    assert asked - there == set()
