@@ -1,6 +1,9 @@
 # make        builds the server: build/stator
 # make run    installs what is missing, builds, and serves on port 8000 (PORT=…; ARGS="--in-memory" for no files)
 # make test   installs what is missing, builds, and runs every test (SUITES="unit wire" for some of them)
+# make fuzz   builds the fuzz targets with libFuzzer and runs each for FUZZ_SECONDS (60); FUZZ="http key" for some
+# make soak   the crash, consistency and robustness tests for ROUNDS kills each (500)
+# make test-asan, make test-tsan   the tests under the address and undefined-behaviour, or the thread sanitizer
 # make bench  measures the server beside nginx and its peers: see bench/README.md (BENCH="--only Query")
 # make scale  a million items: an index built under writes and kills, items that expire (ITEMS=…; some ten minutes)
 #
@@ -12,6 +15,9 @@ BUILD ?= build
 PORT ?= 8000
 ARGS ?=
 SUITES ?=
+ROUNDS ?= 500
+FUZZ_SECONDS ?= 60
+FUZZ ?= http request expression partiql record key table
 
 INSTALL := $(if $(NO_INSTALL),true,tools/install-deps)
 CONFIGURE = cmake -S . -B $(BUILD) -G Ninja -DCMAKE_BUILD_TYPE=Release
@@ -21,7 +27,7 @@ SOURCES = $(shell git ls-files --cached --others --exclude-standard -- '*.cc' '*
 BENCH ?=
 ITEMS ?= 1000000
 
-.PHONY: build run test bench scale package format format-check tidy clean
+.PHONY: build run test fuzz soak test-asan test-tsan bench scale package format format-check tidy clean
 
 # The server alone, without what only tests need; a tree that is already configured keeps its settings.
 build:
@@ -37,6 +43,33 @@ test:
 	@$(CONFIGURE) -DSTATOR_TESTS=ON
 	@cmake --build $(BUILD)
 	@BUILD=$(BUILD) tools/run-tests $(SUITES)
+
+# Every room is built again, with coverage. A failing input stays in build-fuzz.
+fuzz:
+	@$(INSTALL) build test fuzz
+	@cmake -S . -B build-fuzz -G Ninja -DCMAKE_BUILD_TYPE=Debug -DSTATOR_TESTS=ON \
+	  -DSTATOR_FUZZ=ON "-DSTATOR_SANITIZE=address;undefined"
+	@cmake --build build-fuzz --target $(FUZZ:%=fuzz_%)
+	@for name in $(FUZZ); do \
+	  echo "== $$name"; mkdir -p build-fuzz/corpus/$$name; \
+	  (cd build-fuzz && exec tests/fuzz/fuzz_$$name -max_total_time=$(FUZZ_SECONDS) -timeout=20 -rss_limit_mb=4096 \
+	    -max_len=16384 -print_final_stats=1 -verbosity=0 corpus/$$name ../tests/fuzz/corpus/$$name) || exit 1; \
+	done
+
+soak: build
+	@$(INSTALL) test
+	@BUILD=$(BUILD) STATOR_ROUNDS=$(ROUNDS) tools/run-tests crash consistency robust
+
+# Debian's RocksDB is not instrumented: tests/tsan.supp says what is known of it. A sanitized server is slow, so the
+# suites are those that look for more than speed.
+SANITIZED ?= unit wire http robust crash consistency
+SANITIZER_OPTIONS = ASAN_OPTIONS=detect_stack_use_after_return=0 UBSAN_OPTIONS=print_stacktrace=1 \
+  TSAN_OPTIONS="suppressions=$(CURDIR)/tests/tsan.supp history_size=4"
+test-asan test-tsan: test-%:
+	@$(INSTALL) build test
+	@cmake --preset $* -DSTATOR_TESTS=ON
+	@cmake --build build-$*
+	@BUILD=build-$* $(SANITIZER_OPTIONS) tools/run-tests $(SANITIZED)
 
 bench: build
 	@$(INSTALL) bench

@@ -142,7 +142,7 @@ std::string expiry_key(TableNumber table, int64_t expiry_s, std::string_view ite
 }
 
 int64_t expiry_in_key(std::string_view key) {
-  key.remove_prefix(expiry_prefix(0).size());
+  read_bytes(key, expiry_prefix(0).size());
   return static_cast<int64_t>(read_big_endian<uint64_t>(key));
 }
 
@@ -303,7 +303,7 @@ std::optional<std::string> index_entry_key(const TableSchema& table, const Index
 }
 
 uint64_t hash_in_key(std::string_view key, size_t prefix_size) {
-  key.remove_prefix(prefix_size);
+  read_bytes(key, prefix_size);
   return read_big_endian<uint64_t>(key);
 }
 

@@ -295,30 +295,28 @@ void Number::encode_ordered(std::string& out) const {
 }
 
 Number Number::decode_ordered(std::string_view& in) {
-  assert(!in.empty());
-  const auto sign = static_cast<unsigned char>(in.front());
-  in.remove_prefix(1);
+  const auto next = [&in] {
+    if (in.empty()) throw CorruptRecord("key ends inside a number");
+    const auto byte = static_cast<unsigned char>(in.front());
+    in.remove_prefix(1);
+    return byte;
+  };
+  const unsigned char sign = next();
   if (sign == 0x80) return Number();
+  if (sign != 0x40 && sign != 0xC0) throw CorruptRecord("key with a number of no sign");
   const bool negative = sign == 0x40;
   const unsigned char flip = negative ? 0xFF : 0;
-  const int magnitude = (static_cast<unsigned char>(in.front()) ^ flip) + kMinMagnitude;
-  in.remove_prefix(1);
+  const int magnitude = (next() ^ flip) + kMinMagnitude;
   Coefficient coefficient = 0;
   int count = 0;
-  while (!in.empty()) {
-    const int pair = static_cast<unsigned char>(in.front()) ^ flip;
-    in.remove_prefix(1);
-    if (pair == 0) break;
-    if (count + 2 > kMaxDigits) {
-      assert(count + 2 <= kMaxDigits);
-      break;
-    }
+  for (int pair = next() ^ flip; pair != 0; pair = next() ^ flip) {
+    if (pair > 100 || count + 2 > kMaxDigits) throw CorruptRecord("key with a number of no form");
     coefficient = coefficient * 100 + static_cast<unsigned>(pair - 1);
     count += 2;
   }
-  auto number = make(negative, coefficient, magnitude - count + 1, nullptr);
-  assert(number);
-  return number.value_or(Number());
+  const auto number = make(negative, coefficient, magnitude - count + 1, nullptr);
+  if (!number || number->is_zero()) throw CorruptRecord("key with a number out of range");
+  return *number;
 }
 
 // A header byte: sign (1 bit), bytes of the coefficient (7 bits); then the exponent plus 170, low

@@ -42,7 +42,7 @@ class Number {
 
   // Bytes whose order is the order of numbers; self-delimiting.
   void encode_ordered(std::string& out) const;
-  // Reads what encode_ordered wrote and removes it from the front of `in`.
+  // Reads what encode_ordered wrote and removes it from the front of `in`. Throws CorruptRecord.
   static Number decode_ordered(std::string_view& in);
 
   // Short encoding for stored items; self-delimiting.
