@@ -49,7 +49,8 @@ Outcome read(std::string_view wire, size_t step) {
 }
 
 void expect_same(const Outcome& left, const Outcome& right) {
-  if (left.state != right.state || left.status != right.status) std::abort();
+  // What is wrong in two ways may be refused for either, as its bytes happen to arrive.
+  if (left.state != right.state) std::abort();
   if (left.state != State::kDone) return;
   if (left.used != right.used || left.request.body != right.request.body) std::abort();
   if (left.request.headers.size() != right.request.headers.size()) std::abort();
