@@ -13,9 +13,8 @@ namespace {
 
 TEST(Progress, ABarHasRateAndTimeLeft) {
   const ProgressState half{.items = 1'234'567, .done = 50, .total = 100};
-  EXPECT_EQ(
-      progress_bar(half, 98'765, 12, 80),
-      "[=================>                 ]   50 %  1,234,567 items  98,765 a second  0:12 left");
+  EXPECT_EQ(progress_bar(half, 98'765, 12, 80),
+            "[============>            ]   50 %  1,234,567 items  98,765 a second  0:12 left");
   EXPECT_EQ(progress_line(half, 98'765, 3661.4),
             " 50 %  1,234,567 items  98,765 a second  1:01:01 left");
   EXPECT_EQ(progress_bar({.items = 5, .done = 5, .total = 0}, 1, -1, 80), "5 items  1 a second");
