@@ -7,6 +7,13 @@
 namespace stator::shell {
 namespace {
 
+std::vector<json::Element> elements(const json::Document& document) {
+  const json::ArrayElement list = document.root().get_array().value_unsafe();
+  std::vector<json::Element> items;
+  for (const json::Element item : list) items.push_back(item);
+  return items;
+}
+
 TEST(ShellRender, ValuesLoseTheirTypes) {
   json::Document document;
   ASSERT_TRUE(document.parse(
@@ -23,9 +30,7 @@ TEST(ShellRender, AnItemTableIsAlignedWithKeysFirst) {
   json::Document document;
   ASSERT_TRUE(document.parse(
       R"([{"name":{"S":"žluť"},"n":{"N":"5"},"PK":{"S":"a"}},{"PK":{"S":"bbb"},"n":{"N":"10"}}])"));
-  std::vector<json::Element> items;
-  const json::ArrayElement elements = document.root().get_array().value_unsafe();
-  for (const json::Element item : elements) items.push_back(item);
+  const std::vector<json::Element> items = elements(document);
   EXPECT_EQ(item_table(items, {"PK", "SK"}),
             "PK   name  n\n"
             "---  ----  --\n"
@@ -37,9 +42,7 @@ TEST(ShellRender, LongCellsAreCutAndStayOnTheirLine) {
   json::Document document;
   ASSERT_TRUE(
       document.parse(R"([{"t":{"S":"a\nb"},"u":{"S":")" + std::string(100, 'x') + R"("}}])"));
-  std::vector<json::Element> items;
-  const json::ArrayElement elements = document.root().get_array().value_unsafe();
-  for (const json::Element item : elements) items.push_back(item);
+  const std::vector<json::Element> items = elements(document);
   const std::string table = item_table(items, {});
   EXPECT_NE(table.find("a\\nb  " + std::string(60, 'x') + "…\n"), std::string::npos);
 }
