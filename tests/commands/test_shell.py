@@ -111,7 +111,7 @@ class Terminal:
             readable, _, _ = select.select([self.master], [], [], max(0, deadline - time.monotonic()))
             assert readable, f"no {text!r} in {self.seen!r}"
             self.seen += os.read(self.master, 65536).decode()
-        self.seen = ""
+        self.seen = self.plain().split(text, 1)[1]
 
     def plain(self):
         return re.sub(r"\x1b\[[0-9;?]*[A-Za-z]|\x1b[=>]|\r", "", self.seen)
@@ -120,6 +120,7 @@ class Terminal:
         os.write(self.master, text.encode())
 
     def end(self):
+        self.expect("stator> ")  # what is typed before the prompt may be thrown away
         self.type("\x04")
         assert self.process.wait(30) == 0
         os.close(self.master)
@@ -131,6 +132,7 @@ def test_at_a_terminal_names_are_completed_and_history_is_kept(shell, endpoint, 
     terminal.expect("stator> ")
     terminal.type("count Ord\t\n")
     terminal.expect("\n2\n")
+    terminal.expect("stator> ")
     terminal.type("SELECT SK FROM Orders\n")
     terminal.expect("...> ")
     terminal.type("WHERE PK = 'a' AND SK = 10;\n")
