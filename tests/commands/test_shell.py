@@ -120,9 +120,18 @@ class Terminal:
         os.write(self.master, text.encode())
 
     def end(self):
-        self.expect("stator> ")  # what is typed before the prompt may be thrown away
+        self.expect("stator> ")
         self.type("\x04")
-        assert self.process.wait(30) == 0
+        # The terminal changes its mode only once somebody has read what was printed.
+        deadline = time.monotonic() + 30
+        while self.process.poll() is None:
+            assert time.monotonic() < deadline, "the end of the input does not end the shell"
+            if select.select([self.master], [], [], 0.1)[0]:
+                try:
+                    os.read(self.master, 65536)
+                except OSError:  # The other side is closed.
+                    self.process.wait(30)
+        assert self.process.returncode == 0
         os.close(self.master)
 
 
