@@ -16,7 +16,7 @@ namespace {
 constexpr size_t kRoundRows = 1024;  // read and committed at once
 // Between two passes there is so many times what one took to read, but not more than that.
 constexpr int kRestOfReading = 20;
-constexpr std::chrono::seconds kLongestRest{5};
+constexpr std::chrono::seconds kLongestRest{2};
 
 class Expiry final : public Job {
  public:

@@ -34,7 +34,7 @@ class Pace {
  private:
   using Time = std::chrono::steady_clock;
   static constexpr std::chrono::milliseconds kStep{200};
-  static constexpr std::chrono::milliseconds kRest{20};
+  static constexpr std::chrono::milliseconds kRest{10};
   static constexpr std::chrono::milliseconds kNap{2};
   static constexpr std::chrono::milliseconds kLongestWait{250};
 

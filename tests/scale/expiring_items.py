@@ -201,7 +201,7 @@ def run(server, items, idle_s=10, ways=WAYS, indexes=0, progress=False):
     else:
         assert client.exchange(enable)[0] == 200
     if "due" in ways:
-        due_s = int(time.time() + 1.5 * load_s + idle_s) + 2
+        due_s = int(time.time() + 2.5 * load_s + idle_s) + 5
         load_s = load(port, TABLE, items, expiring_item("due", lambda n: due_s))
         idle = sample_for(port, names, idle_s) if names else ()
         assert time.time() < due_s, "the load was too slow to be over before the items expire"
