@@ -5,6 +5,7 @@
 #include <boost/asio/post.hpp>
 #include <boost/asio/steady_timer.hpp>
 
+#include <future>
 #include <stdexcept>
 #include <thread>
 
@@ -50,13 +51,18 @@ class Listener {
 
   uint16_t port() const { return acceptor_.local_endpoint().port(); }
 
+  // Returns once the port is closed: whoever sees a connection end because of a drain meets no
+  // server there any more. Not from a worker's thread.
   void stop() {
-    asio::post(acceptor_.get_executor(), [this] {
+    std::promise<void> closed;
+    asio::post(acceptor_.get_executor(), [this, &closed] {
       stopped_ = true;
       error_code ignored;
       acceptor_.close(ignored);
       retry_.cancel();
+      closed.set_value();
     });
+    closed.get_future().wait();
   }
 
   // A connection ended, so there is room for another one. From any worker's thread.
