@@ -10,6 +10,7 @@
 #include <set>
 #include <shared_mutex>
 
+#include "catalog/records.h"
 #include "catalog/table_codec.h"
 #include "common/bytes.h"
 #include "common/ids.h"
@@ -22,7 +23,6 @@ namespace stator::catalog {
 namespace {
 
 constexpr char kRecordVersion = 1;
-constexpr int kMaxTries = 50;
 constexpr std::string_view kPrefix = "mb";
 
 std::string place_of(std::string_view id, std::string_view table_name) {
@@ -83,21 +83,8 @@ struct Backups::State {
 };
 
 Backups::Backups(engine::Engine& engine) : engine_(engine), state_(std::make_unique<State>()) {
-  std::string from(kPrefix);
-  for (int expired = 0;;) {
-    engine::Rows rows;
-    try {
-      const auto view = engine_.view();
-      rows = run_blocking(
-          view->scan({from, prefix_end(std::string(kPrefix))}, engine::Direction::kForward, {}));
-    } catch (const engine::ViewExpired&) {
-      if (++expired > kMaxTries) throw;
-      continue;
-    }
-    for (size_t i = 0; i < rows.size(); ++i) note(decode(rows.value(i)));
-    if (!rows.more() || rows.empty()) break;
-    from = std::string(rows.key(rows.size() - 1)) + '\0';
-  }
+  each_record(engine_, kPrefix,
+              [&](std::string_view, std::string_view value) { note(decode(value)); });
   engine::FrozenCopies& copies = engine::frozen_copies(engine_);
   for (const BackupPtr& backup : list()) {
     if (backup->available) continue;
@@ -186,16 +173,12 @@ Task<bool> Backups::remove(BackupPtr backup) {
 }
 
 Task<void> Backups::commit(std::string key, std::function<void(engine::Batch&)> body) {
-  for (int tries = 1;; ++tries) {
-    engine::Mutation mutation;
-    mutation.exclusive.push_back(key);
-    mutation.body = [&](const engine::Held&, engine::Batch& batch) { body(batch); };
-    auto pending = engine_.mutate(std::move(mutation));
-    const engine::Outcome outcome = co_await pending;
-    if (outcome.committed()) co_return;
-    if (outcome.kind == engine::Outcome::Kind::kFailed || tries == kMaxTries)
-      throw engine::EngineError(outcome.detail);
-  }
+  const std::function<void(const engine::Held&, engine::Batch&)> write =
+      [&](const engine::Held&, engine::Batch& batch) { body(batch); };
+  std::vector<std::string> keys{std::move(key)};
+  auto pending = commit_records(engine_, state_->ids, "the record of a backup", std::move(keys),
+                                write, kMaxRecordTries);
+  co_await pending;
 }
 
 bool Backups::begin_use(const std::string& arn) {

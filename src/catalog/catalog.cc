@@ -16,6 +16,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "catalog/records.h"
 #include "catalog/table_codec.h"
 #include "common/bytes.h"
 #include "common/ids.h"
@@ -25,9 +26,6 @@ namespace stator::catalog {
 namespace {
 
 constexpr char kLayoutVersion = 1;
-// Others hold a table's record only for the time of a commit, so this many tries in a row do not
-// fail by chance. A try that times out has waited for seconds.
-constexpr int kMaxTries = 50;
 constexpr int kMaxTimeouts = 2;
 
 std::string layout_key() {
@@ -161,35 +159,17 @@ void Catalog::load() {
         }
       }));
 
-  const auto each = [&](const std::string& prefix, const auto& use) {
-    std::string from = prefix;
-    int expired = 0;
-    for (;;) {
-      engine::Rows rows;
-      try {
-        rows = run_blocking(
-            engine_.view()->scan({from, prefix_end(prefix)}, engine::Direction::kForward, {}));
-      } catch (const engine::ViewExpired&) {
-        if (++expired > kMaxTries) throw;
-        continue;
-      }
-      for (size_t i = 0; i < rows.size(); ++i)
-        use(rows.key(i).substr(prefix.size()), rows.value(i));
-      if (!rows.more() || rows.empty()) return;
-      from = std::string(rows.key(rows.size() - 1)) + '\0';
-    }
-  };
-  each("mn", [&](std::string_view name, std::string_view record) {
+  each_record(engine_, "mn", [&](std::string_view name, std::string_view record) {
     auto table = std::make_shared<const Table>(decode_table(record));
     if (table->name() != name) throw CorruptRecord("table record under another table's name");
     state_->keep(std::move(table), outcome.version);
   });
-  each("md", [&](std::string_view key, std::string_view value) {
+  each_record(engine_, "md", [&](std::string_view key, std::string_view value) {
     const auto number = read_big_endian<uint64_t>(key);
     const auto gone_at_ms = read_big_endian<int64_t>(value);
     state_->garbage[number] = {gone_at_ms, std::string(value)};
   });
-  each("mr", [&](std::string_view, std::string_view record) {
+  each_record(engine_, "mr", [&](std::string_view, std::string_view record) {
     state_->keep(decode_stream(record), outcome.version);
   });
   load_streams(outcome.version);
@@ -208,7 +188,7 @@ void Catalog::load_streams(uint64_t version) {
         std::string_view rest = rows.key(0).substr(prefix.size());
         return read_big_endian<uint64_t>(rest);
       } catch (const engine::ViewExpired&) {
-        if (tries == kMaxTries) throw;
+        if (tries == kMaxRecordTries) throw;
       }
     }
   };
@@ -234,30 +214,9 @@ void Catalog::load_streams(uint64_t version) {
   }
 }
 
-// `keys` are held alone. Answers only with a commit; everything else throws.
 Task<engine::Outcome> Catalog::commit(std::vector<std::string> keys, Body body) {
-  int timeouts = 0;
-  for (int tries = 1;; ++tries) {
-    engine::Mutation mutation;
-    mutation.id = state_->ids.uuid();
-    mutation.exclusive = keys;
-    mutation.body = body;
-    auto outcome = co_await engine_.mutate(std::move(mutation));
-    switch (outcome.kind) {
-      case engine::Outcome::Kind::kCommitted:
-        co_return outcome;
-      case engine::Outcome::Kind::kFailed:
-        throw engine::EngineError(outcome.detail);
-      case engine::Outcome::Kind::kTimedOut:
-        ++timeouts;
-        break;
-      case engine::Outcome::Kind::kConflict:
-        break;
-    }
-    if (tries == kMaxTries || timeouts == kMaxTimeouts) {
-      throw engine::EngineError("the catalog was held by others for too long");
-    }
-  }
+  return commit_records(engine_, state_->ids, "the catalog", std::move(keys), std::move(body),
+                        kMaxTimeouts);
 }
 
 TablePtr Catalog::find(std::string_view name) const {
@@ -478,7 +437,7 @@ Task<TablePtr> Catalog::create(Table asked) {
 
 Task<TablePtr> Catalog::update(std::string name, std::function<void(Table&)> change) {
   bool hold_guard = false;
-  for (int tries = 1; tries <= kMaxTries; ++tries) {
+  for (int tries = 1; tries <= kMaxRecordTries; ++tries) {
     const TablePtr known = find(name);
     if (!known) co_return nullptr;
     std::vector<std::string> keys{name_key(name)};
@@ -551,7 +510,7 @@ Task<TablePtr> Catalog::update(std::string name, std::function<void(Table&)> cha
 
 Task<TablePtr> Catalog::remove(std::string name, std::function<void(const Table&)> check,
                                Addition also) {
-  for (int tries = 1; tries <= kMaxTries; ++tries) {
+  for (int tries = 1; tries <= kMaxRecordTries; ++tries) {
     const TablePtr known = find(name);
     if (!known) co_return nullptr;
     const model::TableNumber number = known->schema->number;
@@ -615,7 +574,7 @@ Task<TablePtr> Catalog::reload(std::string name) {
       auto reading = view->get(key);
       record = co_await reading;
     } catch (const engine::ViewExpired&) {
-      if (tries == kMaxTries) throw;
+      if (tries == kMaxRecordTries) throw;
       expired = true;
     }
     if (expired) continue;

@@ -10,6 +10,7 @@
 #include <mutex>
 #include <shared_mutex>
 
+#include "catalog/records.h"
 #include "common/bytes.h"
 #include "common/ids.h"
 #include "json/reader.h"
@@ -20,7 +21,6 @@ namespace stator::catalog {
 namespace {
 
 constexpr char kRecordVersion = 1;
-constexpr int kMaxTries = 50;
 constexpr std::string_view kTargets = "mst";
 constexpr std::string_view kActivities = "msa";
 constexpr std::string_view kTable = "table/";
@@ -193,47 +193,21 @@ struct Scaling::State {
 };
 
 Scaling::Scaling(engine::Engine& engine) : engine_(engine), state_(std::make_unique<State>()) {
-  const auto each = [&](std::string_view prefix, const auto& use) {
-    std::string from(prefix);
-    for (int expired = 0;;) {
-      engine::Rows rows;
-      try {
-        rows = run_blocking(engine_.view()->scan({from, prefix_end(std::string(prefix))},
-                                                 engine::Direction::kForward, {}));
-      } catch (const engine::ViewExpired&) {
-        if (++expired > kMaxTries) throw;
-        continue;
-      }
-      for (size_t i = 0; i < rows.size(); ++i) use(rows.key(i), rows.value(i));
-      if (!rows.more() || rows.empty()) return;
-      from = std::string(rows.key(rows.size() - 1)) + '\0';
-    }
-  };
-  each(kTargets, [&](std::string_view key, std::string_view value) {
-    state_->keep(std::string(key.substr(kTargets.size())),
-                 std::make_shared<const ScalableTarget>(decode_target(value)), 0);
+  each_record(engine_, kTargets, [&](std::string_view name, std::string_view value) {
+    state_->keep(std::string(name), std::make_shared<const ScalableTarget>(decode_target(value)),
+                 0);
   });
-  each(kActivities, [&](std::string_view key, std::string_view value) {
-    state_->activities.emplace(std::string(key), decode_activity(value));
+  each_record(engine_, kActivities, [&](std::string_view rest, std::string_view value) {
+    state_->activities.emplace(std::string(kActivities).append(rest), decode_activity(value));
   });
 }
 
 Scaling::~Scaling() = default;
 
-Task<uint64_t> Scaling::commit(std::vector<std::string> keys,
-                               std::function<void(const engine::Held&, engine::Batch&)> body) {
-  for (int tries = 1; tries <= kMaxTries; ++tries) {
-    engine::Mutation mutation;
-    mutation.id = state_->ids.uuid();
-    mutation.exclusive = keys;
-    mutation.body = body;
-    auto pending = engine_.mutate(std::move(mutation));
-    const engine::Outcome outcome = co_await pending;
-    if (outcome.committed()) co_return outcome.version;
-    if (outcome.kind == engine::Outcome::Kind::kFailed) throw engine::EngineError(outcome.detail);
-    if (outcome.kind == engine::Outcome::Kind::kTimedOut) break;
-  }
-  throw engine::EngineError("a scalable target was held by others for too long");
+Task<engine::Outcome> Scaling::commit(
+    std::vector<std::string> keys, std::function<void(const engine::Held&, engine::Batch&)> body) {
+  return commit_records(engine_, state_->ids, "a scalable target", std::move(keys),
+                        std::move(body));
 }
 
 TargetPtr Scaling::find(std::string_view resource, std::string_view dimension) const {
@@ -271,8 +245,8 @@ Task<TargetPtr> Scaling::change(std::string resource, std::string dimension, Cha
       };
   std::vector<std::string> keys{key};
   auto pending = commit(std::move(keys), body);
-  const uint64_t version = co_await pending;
-  state_->keep(name, changed, version);
+  const engine::Outcome outcome = co_await pending;
+  state_->keep(name, changed, outcome.version);
   co_return changed;
 }
 

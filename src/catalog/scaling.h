@@ -85,8 +85,8 @@ class Scaling {
 
  private:
   struct State;
-  Task<uint64_t> commit(std::vector<std::string> keys,
-                        std::function<void(const engine::Held&, engine::Batch&)> body);
+  Task<engine::Outcome> commit(std::vector<std::string> keys,
+                               std::function<void(const engine::Held&, engine::Batch&)> body);
 
   engine::Engine& engine_;
   std::unique_ptr<State> state_;

@@ -5,6 +5,7 @@
 
 #include "catalog/table_codec.h"
 #include "common/bytes.h"
+#include "common/hex.h"
 #include "common/md5.h"
 #include "json/reader.h"
 #include "json/writer.h"
@@ -22,11 +23,7 @@ std::string shard_id(const Stream& stream, model::ShardNumber number, int64_t no
   const auto digest = md5({stream.arn, "/", std::to_string(number)});
   std::string id =
       "shardId-" + std::string(20 - std::min<size_t>(20, time.size()), '0') + time + "-";
-  static constexpr char kDigits[] = "0123456789abcdef";
-  for (size_t i = 0; i < 4; ++i) {
-    id.push_back(kDigits[digest[i] >> 4]);
-    id.push_back(kDigits[digest[i] & 15]);
-  }
+  id += to_hex({reinterpret_cast<const char*>(digest.data()), 4});
   return id;
 }
 

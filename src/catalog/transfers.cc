@@ -13,6 +13,7 @@
 #include <set>
 #include <shared_mutex>
 
+#include "catalog/records.h"
 #include "catalog/transfer_codec.h"
 #include "common/bytes.h"
 #include "model/error.h"
@@ -21,7 +22,6 @@ namespace stator::catalog {
 
 namespace {
 
-constexpr int kMaxTries = 50;
 constexpr std::string_view kExports = "mxe";
 constexpr std::string_view kImports = "mxi";
 constexpr std::string_view kProgress = "mxp";
@@ -79,35 +79,20 @@ Transfers::Transfers(engine::Engine& engine, Catalog& catalog, const Clock& cloc
 Transfers::~Transfers() = default;
 
 void Transfers::load() {
-  const auto each = [&](std::string_view prefix, const auto& use) {
-    std::string from(prefix);
-    for (int expired = 0;;) {
-      engine::Rows rows;
-      try {
-        rows = run_blocking(engine_.view()->scan({from, prefix_end(std::string(prefix))},
-                                                 engine::Direction::kForward, {}));
-      } catch (const engine::ViewExpired&) {
-        if (++expired > kMaxTries) throw;
-        continue;
-      }
-      for (size_t i = 0; i < rows.size(); ++i) {
-        use(std::string(rows.key(i).substr(prefix.size())), rows.value(i));
-      }
-      if (!rows.more() || rows.empty()) return;
-      from = std::string(rows.key(rows.size() - 1)) + '\0';
-    }
-  };
-  each(kExports, [&](std::string id, std::string_view value) {
+  each_record(engine_, kExports, [&](std::string_view rest, std::string_view value) {
+    std::string id(rest);
     auto exported = std::make_shared<const Export>(decode_export(value));
     if (exported->status == TransferStatus::kInProgress) {
       state_->holds.emplace(id, Catalog::Hold(catalog_, exported->table));
     }
     state_->exports.emplace(std::move(id), std::move(exported));
   });
-  each(kImports, [&](std::string id, std::string_view value) {
+  each_record(engine_, kImports, [&](std::string_view rest, std::string_view value) {
+    std::string id(rest);
     state_->imports.emplace(std::move(id), std::make_shared<const Import>(decode_import(value)));
   });
-  each(kProgress, [&](std::string id, std::string_view value) {
+  each_record(engine_, kProgress, [&](std::string_view rest, std::string_view value) {
+    std::string id(rest);
     if (state_->exports.contains(id)) {
       state_->export_progress.emplace(std::move(id), decode_export_progress(value));
     } else {
@@ -116,19 +101,17 @@ void Transfers::load() {
   });
 }
 
-Task<void> Transfers::commit(std::vector<std::string> keys, Body body) {
-  for (int tries = 1; tries <= kMaxTries; ++tries) {
-    engine::Mutation mutation;
-    mutation.id = state_->ids.uuid();
-    mutation.exclusive = keys;
-    mutation.body = body;
-    auto pending = engine_.mutate(std::move(mutation));
-    const engine::Outcome outcome = co_await pending;
-    if (outcome.committed()) co_return;
-    if (outcome.kind == engine::Outcome::Kind::kFailed) throw engine::EngineError(outcome.detail);
-    if (outcome.kind == engine::Outcome::Kind::kTimedOut) break;
-  }
-  throw engine::EngineError("an export or import was held by others for too long");
+Task<engine::Outcome> Transfers::commit(std::vector<std::string> keys, Body body) {
+  return commit_records(engine_, state_->ids, "an export or import", std::move(keys),
+                        std::move(body));
+}
+
+// Keeps the record of a new transfer.
+Task<void> Transfers::put(std::string key, std::string value) {
+  const Body body = [&](const engine::Held&, engine::Batch& batch) { batch.put(key, value); };
+  std::vector<std::string> keys{key};
+  auto pending = commit(std::move(keys), body);
+  co_await pending;
 }
 
 namespace {
@@ -244,12 +227,8 @@ Task<Transfers::Added> Transfers::add(Export exported, Catalog::Hold hold) {
   }
   exported.id = make_id(exported.start_ms, state_->ids);
   exported.arn = exported.table_arn + "/export/" + exported.id;
-  const std::string key = key_of(kExports, exported.id);
-  const std::string value = encode_export(exported);
-  const Body body = [&](const engine::Held&, engine::Batch& batch) { batch.put(key, value); };
-  std::vector<std::string> keys{key};
-  auto pending = commit(std::move(keys), body);
-  co_await pending;
+  auto putting = put(key_of(kExports, exported.id), encode_export(exported));
+  co_await putting;
   auto kept = std::make_shared<const Export>(std::move(exported));
   const std::unique_lock lock(state_->mutex);
   state_->exports[kept->id] = kept;
@@ -277,12 +256,8 @@ Task<Transfers::Added> Transfers::add(Import imported) {
   }
   imported.id = make_id(imported.start_ms, state_->ids);
   imported.arn = imported.table_arn + "/import/" + imported.id;
-  const std::string key = key_of(kImports, imported.id);
-  const std::string value = encode_import(imported);
-  const Body body = [&](const engine::Held&, engine::Batch& batch) { batch.put(key, value); };
-  std::vector<std::string> keys{key};
-  auto pending = commit(std::move(keys), body);
-  co_await pending;
+  auto putting = put(key_of(kImports, imported.id), encode_import(imported));
+  co_await putting;
   auto kept = std::make_shared<const Import>(std::move(imported));
   const std::unique_lock lock(state_->mutex);
   state_->imports[kept->id] = kept;
@@ -319,12 +294,8 @@ Task<void> Transfers::update(Export exported) {
 }
 
 Task<void> Transfers::update(Import imported) {
-  const std::string key = key_of(kImports, imported.id);
-  const std::string value = encode_import(imported);
-  const Body body = [&](const engine::Held&, engine::Batch& batch) { batch.put(key, value); };
-  std::vector<std::string> keys{key};
-  auto pending = commit(std::move(keys), body);
-  co_await pending;
+  auto putting = put(key_of(kImports, imported.id), encode_import(imported));
+  co_await putting;
   auto kept = std::make_shared<const Import>(std::move(imported));
   const std::unique_lock lock(state_->mutex);
   state_->imports[kept->id] = kept;
@@ -359,7 +330,7 @@ Task<std::vector<ExportedFile>> Transfers::files(const Export& exported, uint32_
       for (size_t i = 0; i < rows.size(); ++i) found.push_back(decode_file(rows.value(i)));
       co_return found;
     } catch (const engine::ViewExpired&) {
-      if (++expired > kMaxTries) throw;
+      if (++expired > kMaxRecordTries) throw;
     }
   }
 }

@@ -159,7 +159,8 @@ class Transfers {
  private:
   struct State;
   using Body = std::function<void(const engine::Held&, engine::Batch&)>;
-  Task<void> commit(std::vector<std::string> keys, Body body);
+  Task<engine::Outcome> commit(std::vector<std::string> keys, Body body);
+  Task<void> put(std::string key, std::string value);
   void load();
 
   engine::Engine& engine_;

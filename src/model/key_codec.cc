@@ -106,6 +106,15 @@ uint64_t partition_hash(const std::vector<const Value*>& partition) {
   return head;
 }
 
+Item key_of(const KeySchema& key, const Item& item) {
+  Item attributes;
+  for (size_t i = 0; i < key.size(); ++i) {
+    const std::string& name = key.at(i).name;
+    if (const Value* value = item.find(name)) attributes.set(name, *value);
+  }
+  return attributes;
+}
+
 std::string table_prefix(TableNumber table) {
   std::string key;
   key.push_back('t');
@@ -137,7 +146,7 @@ std::string expiry_prefix(TableNumber table) {
 std::string expiry_key(TableNumber table, int64_t expiry_s, std::string_view item_key) {
   std::string key = expiry_prefix(table);
   append_big_endian(key, static_cast<uint64_t>(expiry_s));
-  key.append(item_key.substr(items_prefix(table).size()));
+  key.append(item_key.substr(kItemsPrefixBytes));
   return key;
 }
 

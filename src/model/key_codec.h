@@ -17,9 +17,13 @@ namespace stator::model {
 // never change under stored data.
 uint64_t partition_hash(const std::vector<const Value*>& partition);
 
+// The key attributes of an item, as far as it has them.
+Item key_of(const KeySchema& key, const Item& item);
+
 // Prefixes: all items of a table; all entries of an index; everything of a table.
 std::string table_prefix(TableNumber table);
 std::string items_prefix(TableNumber table);
+inline constexpr size_t kItemsPrefixBytes = 1 + sizeof(TableNumber) + 1;
 std::string index_prefix(TableNumber table, IndexNumber index);
 std::string counter_key(TableNumber table, IndexNumber index,
                         char what);  // what: 'c' items, 'b' bytes

@@ -16,6 +16,7 @@
 #include <set>
 #include <system_error>
 
+#include "common/hex.h"
 #include "common/ids.h"
 #include "objects/object_store.h"
 
@@ -110,16 +111,6 @@ File make_folder_in(int parent, const std::string& name, const std::string& key)
   return made;
 }
 
-std::string to_hex(const unsigned char* bytes, size_t size) {
-  constexpr char kDigits[] = "0123456789abcdef";
-  std::string out;
-  for (size_t i = 0; i < size; ++i) {
-    out.push_back(kDigits[bytes[i] >> 4]);
-    out.push_back(kDigits[bytes[i] & 15]);
-  }
-  return out;
-}
-
 // What tells two contents of a file apart without reading it.
 std::string etag_of(const struct stat& status) {
   return std::to_string(status.st_ino) + "-" + std::to_string(status.st_size) + "-" +
@@ -164,7 +155,7 @@ class FolderUpload final : public Upload {
     std::array<unsigned char, EVP_MAX_MD_SIZE> digest;
     unsigned size = 0;
     EVP_DigestFinal_ex(digest_.get(), digest.data(), &size);
-    return to_hex(digest.data(), size);
+    return to_hex({reinterpret_cast<const char*>(digest.data()), size});
   }
 
  private:

@@ -109,7 +109,7 @@ void check_keys(const TableRequest& request) {
     if (write.kind == store::Write::Kind::kDelete) {
       check_key(schema, write.item);
     } else {
-      const model::Item key = key_of(schema, write.item);
+      const model::Item key = model::key_of(schema.key, write.item);
       check_key(schema, key);
       store::check_index_keys(schema, write.item);
     }

@@ -291,15 +291,6 @@ void append_collection_metrics_value(std::string& out, const model::TableSchema&
   metrics.close();
 }
 
-model::Item key_of(const model::TableSchema& table, const model::Item& item) {
-  model::Item key;
-  for (size_t i = 0; i < table.key.size(); ++i) {
-    const std::string& name = table.key.at(i).name;
-    if (const model::Value* value = item.find(name)) key.set(name, *value);
-  }
-  return key;
-}
-
 void throw_condition_failed(bool with_item, const std::optional<model::Item>& item) {
   std::string extra;
   if (with_item && item) {

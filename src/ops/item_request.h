@@ -86,9 +86,6 @@ bool wants_collection_metrics(const json::Element& body);
 void append_collection_metrics_value(std::string& out, const model::TableSchema& table,
                                      const model::Item& key, int64_t collection_bytes);
 
-// The key attributes of an item.
-model::Item key_of(const model::TableSchema& table, const model::Item& item);
-
 // The error of a failed condition, with the item if it was asked for.
 [[noreturn]] void throw_condition_failed(bool with_item, const std::optional<model::Item>& item);
 

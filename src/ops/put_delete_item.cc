@@ -1,3 +1,4 @@
+#include "model/key_codec.h"
 #include "ops/item_request.h"
 #include "ops/throttling.h"
 
@@ -48,7 +49,7 @@ void check_parameters(const json::Element& body, const RequestBindings& placehol
 Task<std::string> run(Request& request, store::Write write, bool return_old) {
   const json::Element& body = request.body;
   const auto table = write.table;
-  const model::Item key = key_of(*table->schema, write.item);
+  const model::Item key = model::key_of(table->schema->key, write.item);
   const bool item_on_failure =
       json::string_member(body, "ReturnValuesOnConditionCheckFailure") == "ALL_OLD";
   write.want_old = return_old;

@@ -263,7 +263,7 @@ Task<Page> read_page(const Context& context, PageRequest request) {
   const model::TableSchema& table = *request.table->schema;
   if (end.more) {
     const model::Item last = model::decode_record(end.last_record);
-    page.last_key = key_of(table, last);
+    page.last_key = model::key_of(table.key, last);
     if (request.index != nullptr) {
       for (size_t i = 0; i < request.index->key.size(); ++i) {
         const std::string& name = request.index->key.at(i).name;

@@ -1,9 +1,11 @@
 // The operations of DynamoDB Streams.
 #include <algorithm>
 
+#include "common/hex.h"
 #include "common/md5.h"
 #include "json/writer.h"
 #include "model/codec.h"
+#include "model/key_codec.h"
 #include "ops/operation.h"
 #include "ops/stream_iterator.h"
 #include "ops/value_json.h"
@@ -111,13 +113,7 @@ std::string_view event_name(store::StreamEvent event) {
 
 std::string event_id(const Stream& stream, std::string_view sequence) {
   const auto digest = md5({stream.arn, "/", sequence});
-  static constexpr char kDigits[] = "0123456789abcdef";
-  std::string id;
-  for (const unsigned char byte : digest) {
-    id.push_back(kDigits[byte >> 4]);
-    id.push_back(kDigits[byte & 15]);
-  }
-  return id;
+  return to_hex({reinterpret_cast<const char*>(digest.data()), digest.size()});
 }
 
 void append_keys(std::string& out, const Stream& stream, const store::StreamRecord& record) {
@@ -125,14 +121,8 @@ void append_keys(std::string& out, const Stream& stream, const store::StreamReco
     append_encoded_item(out, *record.keys);
     return;
   }
-  const model::Item item =
-      model::decode_item(record.new_image ? *record.new_image : *record.old_image);
-  model::Item key;
-  for (size_t i = 0; i < stream.key.size(); ++i) {
-    const std::string& name = stream.key.at(i).name;
-    if (const model::Value* value = item.find(name)) key.set(name, *value);
-  }
-  append_item(out, key);
+  const std::string_view image = record.new_image ? *record.new_image : *record.old_image;
+  append_item(out, model::key_of(stream.key, model::decode_item(image)));
 }
 
 void append_record(std::string& out, const Request& request, const Stream& stream,

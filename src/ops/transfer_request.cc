@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "common/hex.h"
 #include "common/ids.h"
 
 namespace stator::ops {
@@ -93,13 +94,7 @@ std::string make_page_token(TransferKind kind, const catalog::Transfer& last) {
   std::string text(kind == TransferKind::kExport ? "e" : "i");
   text.append(last.id).append("/").append(last.table_name);
   text.resize(std::max(kMinTokenBytes, (text.size() + kTokenUnit - 1) / kTokenUnit * kTokenUnit));
-  constexpr char kDigits[] = "0123456789abcdef";
-  std::string token;
-  for (const char c : text) {
-    token.push_back(kDigits[static_cast<unsigned char>(c) >> 4]);
-    token.push_back(kDigits[static_cast<unsigned char>(c) & 15]);
-  }
-  return token;
+  return to_hex(text);
 }
 
 std::optional<PagePosition> page_position(const json::Element& body, TransferKind kind) {

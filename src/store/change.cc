@@ -29,11 +29,8 @@ std::string encode(const model::Item& item, size_t size_bytes, int64_t now_us) {
 
 // The key attributes of an item, encoded, so that the queue's reader knows which item it is about.
 std::string key_record(const model::TableSchema& table, const model::Item& item) {
-  model::Item key;
-  for (size_t i = 0; i < table.key.size(); ++i)
-    key.set(table.key.at(i).name, *item.find(table.key.at(i).name));
   std::string out;
-  model::encode_value(model::Value::map(std::move(key)), out);
+  model::encode_value(model::Value::map(model::key_of(table.key, item)), out);
   return out;
 }
 

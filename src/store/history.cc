@@ -297,8 +297,7 @@ void write_history(const model::TableSchema& table, std::optional<std::string_vi
   if (old && fresh && content(*old) == content(*fresh)) return;
   std::string key =
       model::history_prefix(table.number, table.history_era, day_of(now_us / 1'000'000));
-  model::append_history_item(
-      key, std::string_view(item_key).substr(model::items_prefix(table.number).size()));
+  model::append_history_item(key, std::string_view(item_key).substr(model::kItemsPrefixBytes));
   std::string value;
   value.reserve(9 + (old ? old->size() : 0));
   append_big_endian(value, static_cast<uint64_t>(now_us));

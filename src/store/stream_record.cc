@@ -15,13 +15,6 @@ constexpr unsigned char kHasKeys = 1;
 constexpr unsigned char kHasNew = 2;
 constexpr unsigned char kHasOld = 4;
 
-model::Item key_of(const model::TableSchema& table, const model::Item& item) {
-  model::Item key;
-  for (size_t i = 0; i < table.key.size(); ++i)
-    key.set(table.key.at(i).name, *item.find(table.key.at(i).name));
-  return key;
-}
-
 void append_image(std::string& out, const Image& image) {
   if (!image.encoded.empty()) {
     append_string(out, image.encoded);
@@ -40,8 +33,8 @@ void write_stream_records(const model::TableSchema& table, const std::optional<I
   const StreamEvent event = !old     ? StreamEvent::kInsert
                             : !fresh ? StreamEvent::kRemove
                                      : StreamEvent::kModify;
-  const uint64_t hash = model::hash_in_key(item_key, model::items_prefix(table.number).size());
-  const model::Item key = key_of(table, fresh ? *fresh->item : *old->item);
+  const uint64_t hash = model::hash_in_key(item_key, model::kItemsPrefixBytes);
+  const model::Item key = model::key_of(table.key, fresh ? *fresh->item : *old->item);
   const size_t key_bytes = model::size_bytes(key);
   for (const model::Capture& capture : table.captures) {
     using model::StreamView;

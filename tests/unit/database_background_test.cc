@@ -9,16 +9,15 @@
 
 #include <unistd.h>
 
-#include "common/clock.h"
-#include "database/database.h"
 #include "json/reader.h"
+#include "support/database_case.h"
 
 namespace stator {
 namespace {
 
 constexpr int64_t kNow_s = 1'800'000'000;
 
-class BackgroundTest : public ::testing::Test {
+class BackgroundTest : public ::testing::Test, protected DatabaseCase {
  protected:
   void open(engine::Durability durability = engine::Durability::kMemory,
             std::filesystem::path directory = {}) {
@@ -30,32 +29,10 @@ class BackgroundTest : public ::testing::Test {
     database_ = Database::open(options);
   }
 
-  Answer run(std::string_view operation, std::string body) {
-    return run_blocking(
-        database_->execute("DynamoDB_20120810", operation, std::move(body), Caller{}));
-  }
-
-  std::string must(std::string_view operation, std::string body) {
-    Answer answer = run(operation, std::move(body));
-    EXPECT_EQ(answer.status, 200) << operation << ": " << answer.body;
-    return std::move(answer.body);
-  }
-
   int64_t count(std::string_view operation, std::string body) {
     json::Document document;
     EXPECT_TRUE(document.parse(must(operation, std::move(body))));
     return json::int_member(document.root(), "Count").value_or(-1);
-  }
-
-  // Waits until `condition` holds; a minute is only the end of patience.
-  template <typename Condition>
-  static bool eventually(Condition condition) {
-    const auto end = std::chrono::steady_clock::now() + std::chrono::minutes(1);
-    while (std::chrono::steady_clock::now() < end) {
-      if (condition()) return true;
-      std::this_thread::sleep_for(std::chrono::milliseconds(2));
-    }
-    return false;
   }
 
   void create_table() {
@@ -81,9 +58,6 @@ class BackgroundTest : public ::testing::Test {
           "KeySchema":[{"AttributeName":"g","KeyType":"HASH"}]}}]})";
   static constexpr std::string_view kScanIndex =
       R"({"TableName":"Items","IndexName":"by-g","Select":"COUNT"})";
-
-  ManualClock clock_{kNow_s * 1'000'000};
-  std::unique_ptr<Database> database_;
 };
 
 TEST_F(BackgroundTest, AnItemLeavesWhenItsTimeHasComeAndNotBefore) {

@@ -8,9 +8,8 @@
 #include <set>
 #include <thread>
 
-#include "common/clock.h"
-#include "database/database.h"
 #include "json/reader.h"
+#include "support/database_case.h"
 
 namespace stator {
 namespace {
@@ -18,7 +17,7 @@ namespace {
 constexpr int64_t kNow_s = 1'800'000'000;
 constexpr int64_t kDay_s = 24 * 60 * 60;
 
-class BackupTest : public ::testing::Test {
+class BackupTest : public ::testing::Test, protected DatabaseCase {
  protected:
   ~BackupTest() override {
     database_.reset();
@@ -40,35 +39,8 @@ class BackupTest : public ::testing::Test {
     std::filesystem::remove_all(directory_);
   }
 
-  Answer run(std::string_view operation, std::string body) {
-    return run_blocking(
-        database_->execute("DynamoDB_20120810", operation, std::move(body), Caller{}));
-  }
-  std::string must(std::string_view operation, std::string body) {
-    Answer answer = run(operation, std::move(body));
-    EXPECT_EQ(answer.status, 200) << operation << ": " << answer.body;
-    return std::move(answer.body);
-  }
   std::string error(std::string_view operation, std::string body) {
-    Answer answer = run(operation, std::move(body));
-    EXPECT_EQ(answer.status, 400) << operation << ": " << answer.body;
-    return std::move(answer.body);
-  }
-
-  template <typename Condition>
-  static bool eventually(Condition condition) {
-    const auto end = std::chrono::steady_clock::now() + std::chrono::minutes(1);
-    while (std::chrono::steady_clock::now() < end) {
-      if (condition()) return true;
-      std::this_thread::sleep_for(std::chrono::milliseconds(2));
-    }
-    return false;
-  }
-  bool wait_until_active(const std::string& table) {
-    return eventually([&] {
-      return must("DescribeTable", R"({"TableName":")" + table + "\"}")
-                 .find(R"("TableStatus":"ACTIVE")") != std::string::npos;
-    });
+    return body_of(operation, run(operation, std::move(body)), 400);
   }
 
   void create_table(const std::string& name = "Items") {
@@ -113,9 +85,7 @@ class BackupTest : public ::testing::Test {
     return arns;
   }
 
-  ManualClock clock_{kNow_s * 1'000'000};
   std::filesystem::path directory_;
-  std::unique_ptr<Database> database_;
   std::string last_evaluated_;
 };
 

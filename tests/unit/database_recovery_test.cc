@@ -9,9 +9,8 @@
 #include <random>
 #include <thread>
 
-#include "common/clock.h"
-#include "database/database.h"
 #include "json/reader.h"
+#include "support/database_case.h"
 
 namespace stator {
 namespace {
@@ -31,7 +30,7 @@ struct ModelItem {
 };
 using Model = std::map<std::pair<std::string, int>, ModelItem>;
 
-class RecoveryTest : public ::testing::Test {
+class RecoveryTest : public ::testing::Test, protected DatabaseCase {
  protected:
   void open(uint64_t adversary_seed = 0, std::filesystem::path directory = {}) {
     database_.reset();
@@ -41,32 +40,6 @@ class RecoveryTest : public ::testing::Test {
     options.clock = &clock_;
     options.adversary_seed = adversary_seed;
     database_ = Database::open(options);
-  }
-
-  Answer run(std::string_view operation, std::string body) {
-    return run_blocking(
-        database_->execute("DynamoDB_20120810", operation, std::move(body), Caller{}));
-  }
-  std::string must(std::string_view operation, std::string body) {
-    Answer answer = run(operation, std::move(body));
-    EXPECT_EQ(answer.status, 200) << operation << ": " << answer.body;
-    return std::move(answer.body);
-  }
-
-  template <typename Condition>
-  static bool eventually(Condition condition) {
-    const auto end = std::chrono::steady_clock::now() + std::chrono::minutes(1);
-    while (std::chrono::steady_clock::now() < end) {
-      if (condition()) return true;
-      std::this_thread::sleep_for(std::chrono::milliseconds(2));
-    }
-    return false;
-  }
-  bool wait_until_active(const std::string& table) {
-    return eventually([&] {
-      return must("DescribeTable", R"({"TableName":")" + table + "\"}")
-                 .find(R"("TableStatus":"ACTIVE")") != std::string::npos;
-    });
   }
 
   void create_source() {
@@ -210,8 +183,6 @@ class RecoveryTest : public ::testing::Test {
     expect_equal(target, at_second_[second], "second " + std::to_string(second - kNow_s));
   }
 
-  ManualClock clock_{kNow_s * 1'000'000};
-  std::unique_ptr<Database> database_;
   Model model_;
   std::map<int64_t, Model> at_second_;
   int restores_ = 0;

@@ -10,9 +10,8 @@
 #include <set>
 #include <thread>
 
-#include "common/clock.h"
-#include "database/database.h"
 #include "json/reader.h"
+#include "support/database_case.h"
 
 namespace stator {
 namespace {
@@ -36,7 +35,7 @@ struct Record {
   int64_t size_bytes = 0;
 };
 
-class StreamsTest : public ::testing::TestWithParam<uint64_t> {
+class StreamsTest : public ::testing::TestWithParam<uint64_t>, protected DatabaseCase {
  protected:
   void SetUp() override { open(); }
   void TearDown() override {
@@ -62,21 +61,11 @@ class StreamsTest : public ::testing::TestWithParam<uint64_t> {
     open();
   }
 
-  Answer run(std::string_view service, std::string_view operation, std::string body) {
-    return run_blocking(database_->execute(service, operation, std::move(body), Caller{}));
-  }
-  std::string must(std::string_view operation, std::string body) {
-    Answer answer = run("DynamoDB_20120810", operation, std::move(body));
-    EXPECT_EQ(answer.status, 200) << operation << ": " << answer.body;
-    return std::move(answer.body);
-  }
   Answer ask(std::string_view operation, std::string body) {
-    return run("DynamoDBStreams_20120810", operation, std::move(body));
+    return run_on("DynamoDBStreams_20120810", operation, std::move(body));
   }
   std::string must_ask(std::string_view operation, std::string body) {
-    Answer answer = ask(operation, std::move(body));
-    EXPECT_EQ(answer.status, 200) << operation << ": " << answer.body;
-    return std::move(answer.body);
+    return body_of(operation, ask(operation, std::move(body)), 200);
   }
 
   static std::string text_in(const std::string& body, std::string_view outer,
@@ -178,19 +167,7 @@ class StreamsTest : public ::testing::TestWithParam<uint64_t> {
     must("DeleteItem", R"({"TableName":")" + table + R"(","Key":{"pk":{"S":")" + key + R"("}}})");
   }
 
-  template <typename Condition>
-  static bool eventually(Condition condition) {
-    const auto end = std::chrono::steady_clock::now() + std::chrono::minutes(1);
-    while (std::chrono::steady_clock::now() < end) {
-      if (condition()) return true;
-      std::this_thread::sleep_for(std::chrono::milliseconds(2));
-    }
-    return false;
-  }
-
-  ManualClock clock_{1'800'000'000LL * 1'000'000};
   std::filesystem::path directory_;
-  std::unique_ptr<Database> database_;
 };
 
 // The sizes are those of the service's own examples of Lambda events.
@@ -249,9 +226,8 @@ TEST_P(StreamsTest, a_write_that_changes_nothing_leaves_no_record) {
   remove("Tab", "absent");
   must("UpdateItem", R"({"TableName":"Tab","Key":{"pk":{"S":"k"}},"UpdateExpression":"SET v = :v",)"
                      R"("ExpressionAttributeValues":{":v":{"S":"1"}}})");
-  run("DynamoDB_20120810", "PutItem",
-      R"json({"TableName":"Tab","Item":{"pk":{"S":"k"}},)json"
-      R"json("ConditionExpression":"attribute_not_exists(pk)"})json");
+  run("PutItem", R"json({"TableName":"Tab","Item":{"pk":{"S":"k"}},)json"
+                 R"json("ConditionExpression":"attribute_not_exists(pk)"})json");
   EXPECT_EQ(read_all(arn("Tab")).size(), 1u);
 }
 
@@ -508,15 +484,14 @@ TEST_P(StreamsTest, replaying_the_records_gives_the_table) {
             remove("Tab", key());
             break;
           case 1:
-            run("DynamoDB_20120810", "UpdateItem",
-                R"({"TableName":"Tab","Key":{"pk":{"S":")" + key() +
-                    R"("}},"UpdateExpression":"ADD n :one",)"
-                    R"("ExpressionAttributeValues":{":one":{"N":"1"}}})");
+            run("UpdateItem", R"({"TableName":"Tab","Key":{"pk":{"S":")" + key() +
+                                  R"("}},"UpdateExpression":"ADD n :one",)"
+                                  R"("ExpressionAttributeValues":{":one":{"N":"1"}}})");
             break;
           case 2: {
             const std::string one = key();
             const std::string other = one + "x";
-            run("DynamoDB_20120810", "TransactWriteItems",
+            run("TransactWriteItems",
                 R"({"TransactItems":[{"Put":{"TableName":"Tab","Item":{"pk":{"S":")" + one +
                     R"("}}}},{"Delete":{"TableName":"Tab","Key":{"pk":{"S":")" + other +
                     R"("}}}}]})");

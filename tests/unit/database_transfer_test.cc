@@ -9,11 +9,10 @@
 #include <map>
 #include <thread>
 
-#include "common/clock.h"
 #include "common/ids.h"
-#include "database/database.h"
 #include "json/reader.h"
 #include "objects/object_store.h"
+#include "support/database_case.h"
 #include "transfer/source.h"
 
 namespace stator {
@@ -24,7 +23,7 @@ namespace fs = std::filesystem;
 constexpr int64_t kNow_s = 1'800'000'000;
 constexpr std::string_view kTableArn = "arn:aws:dynamodb:us-east-1:123456789012:table/Source";
 
-class TransferTest : public ::testing::Test {
+class TransferTest : public ::testing::Test, protected DatabaseCase {
  protected:
   TransferTest()
       : directory_(fs::temp_directory_path() / ("stator_transfer_" + RandomIds().uuid())),
@@ -44,15 +43,6 @@ class TransferTest : public ::testing::Test {
     options.clock = &clock_;
     options.adversary_seed = adversary_seed;
     database_ = Database::open(options);
-  }
-  Answer run(std::string_view operation, std::string body) {
-    return run_blocking(
-        database_->execute("DynamoDB_20120810", operation, std::move(body), Caller{}));
-  }
-  std::string must(std::string_view operation, std::string body) {
-    Answer answer = run(operation, std::move(body));
-    EXPECT_EQ(answer.status, 200) << operation << ": " << answer.body;
-    return std::move(answer.body);
   }
   // The message of the error.
   std::string refused(std::string_view operation, std::string body, std::string_view type) {
@@ -181,10 +171,8 @@ class TransferTest : public ::testing::Test {
     return total;
   }
 
-  ManualClock clock_{kNow_s * 1'000'000};
   fs::path directory_;
   std::unique_ptr<objects::ObjectStore> buckets_;
-  std::unique_ptr<Database> database_;
 };
 
 TEST_F(TransferTest, AFullExportIsTheTableAtItsMoment) {
