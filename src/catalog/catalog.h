@@ -47,8 +47,8 @@ class Catalog {
   std::vector<TablePtr> list(std::string_view after = {}, size_t limit = SIZE_MAX) const;
 
   // Gives the table (and its indexes) numbers, id, ARN, creation time and state, and keeps it. Null
-  // if the name is taken. `table.schema` holds all but numbers and version; an id that the table has
-  // already is kept, and so is kNotYet as the time it is ready. The three changes throw
+  // if the name is taken. `table.schema` holds all but numbers and version; an id that the table
+  // has already is kept, and so is kNotYet as the time it is ready. The three changes throw
   // engine::EngineError if the engine cannot write or others hold the table for too long.
   Task<TablePtr> create(Table table);
   // Replaces a table by what `change` makes of its newest state (it may throw to refuse; it may run

@@ -88,8 +88,8 @@ struct TableSchema {
   std::vector<Index> indexes;  // local ones first, each kind in order of creation
   // The attribute that says when an item expires, in seconds; empty if items do not.
   std::string ttl_attribute;
-  // The era of the history that writers keep of this table, from 1 on; 0 if they keep none. A new one
-  // begins whenever history is kept again, so that no gap goes unnoticed.
+  // The era of the history that writers keep of this table, from 1 on; 0 if they keep none. A new
+  // one begins whenever history is kept again, so that no gap goes unnoticed.
   uint32_t history_era = 0;
 
   std::vector<Capture> captures;

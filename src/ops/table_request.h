@@ -78,8 +78,8 @@ using Tags = std::vector<std::pair<std::string, std::string>>;
 // Throws for a bad key, a reserved one, a duplicate or too many.
 Tags read_tags(const std::optional<json::ArrayElement>& list);
 
-// The table that a CreateTable request, or the same members elsewhere, asks for. Throws everything that is wrong
-// with them beyond their shape.
+// The table that a CreateTable request, or the same members elsewhere, asks for. Throws everything
+// that is wrong with them beyond their shape.
 catalog::Table read_new_table(const Context& context, const json::Element& body, std::string name);
 
 }  // namespace stator::ops
