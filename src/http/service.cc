@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 #include <simdjson.h>
-#include <zlib.h>
+#include <libdeflate.h>
 
 #include <charconv>
 #include <utility>
@@ -292,8 +292,7 @@ void Service::finish(net::Request& request, net::Response& response, std::string
     }
   }
   // Of the bytes as they are sent: SDKs that ask for compression check before they inflate.
-  const auto checksum = static_cast<uint32_t>(
-      crc32_z(0, reinterpret_cast<const Bytef*>(response.body.data()), response.body.size()));
+  const uint32_t checksum = libdeflate_crc32(0, response.body.data(), response.body.size());
   char digits[10];
   const auto end = std::to_chars(digits, digits + sizeof digits, checksum).ptr;
   response.add_header("x-amzn-RequestId", request.id);

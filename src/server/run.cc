@@ -23,7 +23,7 @@
 #include "server/options.h"
 #include "server/process_metrics.h"
 #include "server/service_manager.h"
-#include "server/startup_pages.h"
+#include "server/process_memory.h"
 #include "server/version.h"
 #include "shell/shell.h"
 #include "triggers/mappings.h"
@@ -91,6 +91,7 @@ OptionsError unknown_command(const std::string& command) {
 }
 
 int serve(const Options& options) {
+  keep_freed_memory();
   const EndSignals signals;
   raise_file_limit();
 
