@@ -5,6 +5,7 @@
 # make soak   the crash, consistency and robustness tests for ROUNDS kills each (500)
 # make test-asan, make test-tsan   the tests under the address and undefined-behaviour, or the thread sanitizer
 # make bench  measures the server beside nginx and its peers: see bench/README.md (BENCH="--only Query")
+# make bench-growth  the same at ten thousand, a million and twenty million items
 # make scale  a million items: an index built under writes and kills, items that expire (ITEMS=…; some ten minutes)
 #
 # make package  builds the server and a Debian package of it
@@ -27,7 +28,7 @@ SOURCES = $(shell git ls-files --cached --others --exclude-standard -- '*.cc' '*
 BENCH ?=
 ITEMS ?= 1000000
 
-.PHONY: build run test fuzz soak test-asan test-tsan bench scale package format format-check tidy clean
+.PHONY: build run test fuzz soak test-asan test-tsan bench bench-growth scale package format format-check tidy clean
 
 # The server alone, without what only tests need; a tree that is already configured keeps its settings.
 build:
@@ -74,9 +75,17 @@ test-asan test-tsan: test-%:
 bench:
 	@$(INSTALL) build bench
 	@$(CONFIGURE) -DSTATOR_BENCH=ON
-	@cmake --build $(BUILD) --target stator bench_micro
+	@cmake --build $(BUILD) --target stator bench_micro bench_raw
 	@npm --prefix bench/peers install --no-audit --no-fund --no-package-lock || echo "bench: no peers from npm"
 	@bench/run.py $(BENCH)
+	@bench/instructions.py
+
+# The same requests at ten thousand, a million and twenty million items; some twenty minutes and 10 GB of disk.
+bench-growth:
+	@$(INSTALL) build bench
+	@$(CONFIGURE) -DSTATOR_BENCH=ON
+	@cmake --build $(BUILD) --target stator
+	@bench/growth.py $(BENCH)
 
 scale: build
 	@STATOR_BINARY=$(BUILD)/stator /usr/bin/python3 tests/scale/index_under_writes.py --items $(ITEMS)
