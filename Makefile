@@ -77,6 +77,8 @@ bench:
 	@$(CONFIGURE) -DSTATOR_BENCH=ON
 	@cmake --build $(BUILD) --target stator bench_micro bench_raw
 	@npm --prefix bench/peers install --no-audit --no-fund --no-package-lock || echo "bench: no peers from npm"
+	@if command -v mvn java >/dev/null; then mvn -q -B -f bench/peers/pom.xml dependency:copy-dependencies \
+	  -DoutputDirectory=dynamodb-local || echo "bench: no DynamoDB Local from Maven"; fi
 	@bench/run.py $(BENCH)
 	@bench/instructions.py
 

@@ -47,7 +47,7 @@ def fact_lines(facts):
     return "\n".join(f"{name}: {value:.1f}" for name, value in facts.items())
 
 
-COLORS = {"nginx": "#9aa5b1", "stator memory": "#1f6feb", "stator durable": "#0b3d91", "dynoxide": "#e07b39",
+COLORS = {"nginx": "#9aa5b1", "stator memory": "#1f6feb", "stator durable": "#0b3d91", "dynoxide": "#e07b39", "dynoxide on disk": "#a0522d",
           "dynalite": "#c0a000", "dynamodb local": "#8b5cf6"}
 
 
