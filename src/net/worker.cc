@@ -84,6 +84,8 @@ void Worker::end(Connection* connection) {
 }
 
 void Worker::tick() {
+  // A timer that was already due when the last connection ended could not be cancelled any more.
+  if (draining_ && connections_.empty()) return;
   const SteadyTime now = std::chrono::steady_clock::now();
   for (Connection* connection : connections_) connection->close_if_late(now);
   timer_.expires_after(tick_interval_);
