@@ -48,7 +48,7 @@ test:
 # Every room is built again, with coverage. A failing input stays in build-fuzz.
 fuzz:
 	@$(INSTALL) build test fuzz
-	@cmake -S . -B build-fuzz -G Ninja -DCMAKE_BUILD_TYPE=Debug -DSTATOR_TESTS=ON \
+	@cmake -S . -B build-fuzz -G Ninja -DCMAKE_BUILD_TYPE=Sanitized -DSTATOR_TESTS=ON \
 	  -DSTATOR_FUZZ=ON "-DSTATOR_SANITIZE=address;undefined"
 	@cmake --build build-fuzz --target $(FUZZ:%=fuzz_%)
 	@for name in $(FUZZ); do \

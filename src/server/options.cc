@@ -234,6 +234,8 @@ const std::vector<Option>& table() {
        s3_text(&objects::S3Options::ca_file)},
       {"max-connections", "N", "connections open at a time (10000)",
        number(1, 1'000'000, [](Options& o, uint64_t v) { o.net.max_connections = v; })},
+      {"max-requests", "N", "requests under way at a time; further ones are answered 503 (4096)",
+       number(1, 1'000'000, [](Options& o, uint64_t v) { o.max_requests = v; })},
       {"request-memory-mb", "MB", "large requests and answers not yet taken, all together (1024)",
        number(16, 1'048'576, [](Options& o, uint64_t v) { o.net.memory_limit_bytes = v << 20; })},
       {"header-timeout-ms", "MS", "for a request's header to arrive (10000)",

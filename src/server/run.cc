@@ -116,6 +116,7 @@ int serve(const Options& options) {
   service_options.region = options.database.region;
   service_options.version = kVersion;
   service_options.body_limit_bytes = options.net.body_limit_bytes;
+  service_options.max_requests = options.max_requests;
   service_options.slow_ms = options.slow_ms;
   service_options.ending = [&server] { return server.is_draining(); };
   service_options.process_metrics = [&server, &mappings](metrics::Text& text) {
