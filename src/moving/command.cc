@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <map>
 #include <memory>
+#include <optional>
 
 #include "common/log.h"
 #include "json/writer.h"
@@ -145,10 +146,12 @@ int run_import(const std::vector<std::string>& arguments, const client::Environm
       ->type_name("N")
       ->check(CLI::Range(1, 1000))
       ->capture_default_str();
-  app.add_option("--concurrency", options.writers, "requests under way")
+  std::optional<size_t> writers;
+  app.add_option("--concurrency", writers,
+                 fmt::format("requests under way [{}; {} in a data directory]", kEndpointWriters,
+                             kDirectoryWriters))
       ->type_name("N")
-      ->check(CLI::Range(1, 256))
-      ->capture_default_str();
+      ->check(CLI::Range(1, 256));
   app.add_option("--state", state, "where it notes how far it is (stator-import-TABLE.state)")
       ->type_name("FILE");
   app.add_flag("--quiet", options.quiet, "no progress");
@@ -158,6 +161,8 @@ int run_import(const std::vector<std::string>& arguments, const client::Environm
   try {
     if (delimiter.size() != 1) throw std::runtime_error("--delimiter is one character");
     source_options.delimiter = delimiter[0];
+    options.writers =
+        writers.value_or(place.endpoint.empty() ? kDirectoryWriters : kEndpointWriters);
     source_options.table = !from_table.empty() ? from_table : options.table;
     source_options.region = place.region;
     source_options.profile = place.profile;
