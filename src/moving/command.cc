@@ -177,8 +177,9 @@ int run_import(const std::vector<std::string>& arguments, const client::Environm
       options.table = !asked.empty() ? asked : definition.name;
       if (options.table.empty()) throw std::runtime_error("--table is required");
       options.state = !state.empty() ? state : state_file("import", options.table);
-      options.what = fmt::format("import of {} from {} into {}", options.table, source_options.from,
-                                 place.name());
+      // Positions are those of a part, so another number of parts is other work.
+      options.what = fmt::format("import of {} from {} in {} parts into {}", options.table,
+                                 source_options.from, source->part_count(), place.name());
       const std::string request = !key.empty() ? request_of_keys(key) : definition.create_request;
       if (ensure_table(*endpoint, options.table, request))
         std::printf("created the table %s\n", options.table.c_str());
@@ -236,8 +237,8 @@ int run_export(const std::vector<std::string>& arguments, const client::Environm
     options.to = to;
     options.is_csv = format == "csv";
     options.state = !state.empty() ? state : state_file("export", options.table);
-    options.what =
-        fmt::format("export of {} from {} to {} as {}", options.table, place.name(), to, format);
+    options.what = fmt::format("export of {} from {} in {} parts to {} as {}", options.table,
+                               place.name(), options.segments, to, format);
     const std::unique_ptr<client::Endpoint> endpoint = place.open(environment);
     const ExportResult result = export_table(*endpoint, options);
     std::printf("exported %s items of %s in %.1f s to %s\n", grouped(result.items).c_str(),

@@ -300,7 +300,7 @@ class Importer {
   Checkpoint checkpoint_;
   std::deque<Part> parts_;
   std::exception_ptr failure_;
-  std::chrono::steady_clock::time_point saved_ = std::chrono::steady_clock::now();
+  std::chrono::steady_clock::time_point saved_;  // at first long ago: the first batch is noted
   std::atomic<size_t> next_part_{0};
   std::atomic<uint64_t> written_{0};
   std::atomic<uint64_t> failed_{0};
