@@ -43,36 +43,39 @@ class Queue {
   // False if nobody takes them any more.
   bool push(Batch batch) {
     std::unique_lock lock(mutex_);
-    changed_.wait(lock, [this] { return stopped_ || batches_.size() < kQueuedBatches; });
+    has_room_.wait(lock, [this] { return stopped_ || batches_.size() < kQueuedBatches; });
     if (stopped_) return false;
     batches_.push_back(std::move(batch));
-    changed_.notify_all();
+    has_batch_.notify_one();
     return true;
   }
   // False at the end.
   bool pop(Batch& batch) {
     std::unique_lock lock(mutex_);
-    changed_.wait(lock, [this] { return stopped_ || closed_ || !batches_.empty(); });
+    has_batch_.wait(lock, [this] { return stopped_ || closed_ || !batches_.empty(); });
     if (stopped_ || batches_.empty()) return false;
     batch = std::move(batches_.front());
     batches_.pop_front();
-    changed_.notify_all();
+    // Readers fill it up again once half of it is gone, instead of waking for every batch.
+    if (batches_.size() <= kQueuedBatches / 2) has_room_.notify_all();
     return true;
   }
   void close() {
     const std::lock_guard lock(mutex_);
     closed_ = true;
-    changed_.notify_all();
+    has_batch_.notify_all();
   }
   void stop() {
     const std::lock_guard lock(mutex_);
     stopped_ = true;
-    changed_.notify_all();
+    has_batch_.notify_all();
+    has_room_.notify_all();
   }
 
  private:
   std::mutex mutex_;
-  std::condition_variable changed_;
+  std::condition_variable has_batch_;
+  std::condition_variable has_room_;
   std::deque<Batch> batches_;
   bool closed_ = false;
   bool stopped_ = false;
@@ -297,7 +300,7 @@ class Importer {
   Checkpoint checkpoint_;
   std::deque<Part> parts_;
   std::exception_ptr failure_;
-  std::chrono::steady_clock::time_point saved_ = std::chrono::steady_clock::now();
+  std::chrono::steady_clock::time_point saved_;  // at first long ago: the first batch is noted
   std::atomic<size_t> next_part_{0};
   std::atomic<uint64_t> written_{0};
   std::atomic<uint64_t> failed_{0};
