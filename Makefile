@@ -2,7 +2,7 @@
 # make run    installs what is missing, builds, and serves on port 8000 (PORT=…; ARGS="--in-memory" for no files)
 # make test   installs what is missing, builds, and runs every test (SUITES="unit wire" for some of them)
 # make fuzz   builds the fuzz targets with libFuzzer and runs each for FUZZ_SECONDS (60); FUZZ="http key" for some
-# make soak   the crash, consistency and robustness tests for ROUNDS kills each (500)
+# make soak   power losses, kills, consistency and robustness: ROUNDS of each (500)
 # make test-asan, make test-tsan   the tests under the address and undefined-behaviour, or the thread sanitizer
 # make bench  measures the server beside nginx and its peers: see bench/README.md (BENCH="--only Query")
 # make bench-growth  the same at ten thousand, a million and twenty million items
@@ -57,8 +57,12 @@ fuzz:
 	    -max_len=16384 -print_final_stats=1 -verbosity=0 corpus/$$name ../tests/fuzz/corpus/$$name) || exit 1; \
 	done
 
-soak: build
-	@$(INSTALL) test
+soak:
+	@$(INSTALL) build test
+	@$(CONFIGURE) -DSTATOR_TESTS=ON
+	@cmake --build $(BUILD) --target stator test_engine test_database
+	@STATOR_ROUNDS=$(ROUNDS) $(BUILD)/test_engine --gtest_filter='*PowerLoss*' --gtest_brief=1
+	@STATOR_ROUNDS=$(ROUNDS) $(BUILD)/test_database --gtest_filter='*PowerLoss*' --gtest_brief=1
 	@BUILD=$(BUILD) STATOR_ROUNDS=$(ROUNDS) tools/run-tests crash consistency robust
 
 # Debian's RocksDB is not instrumented: tests/tsan.supp says what is known of it. A sanitized server is slow, so the

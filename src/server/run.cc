@@ -18,6 +18,7 @@
 #include "moving/command.h"
 #include "net/server.h"
 #include "net/signature.h"
+#include "server/check_command.h"
 #include "server/health_check.h"
 #include "server/local_arguments.h"
 #include "server/options.h"
@@ -70,6 +71,8 @@ class EndSignals {
     sigaddset(&set_, SIGINT);
     pthread_sigmask(SIG_BLOCK, &set_, nullptr);
     std::signal(SIGPIPE, SIG_IGN);
+    // A limit on the size of files is an error of the write, not the end of the process.
+    std::signal(SIGXFSZ, SIG_IGN);
   }
   int wait() const {
     int number = 0;
@@ -82,8 +85,8 @@ class EndSignals {
 };
 
 OptionsError unknown_command(const std::string& command) {
-  const std::vector<std::string> commands = {"serve", "config", "health",
-                                             "shell", "import", "export"};
+  const std::vector<std::string> commands = {"serve",  "config", "health", "shell",
+                                             "import", "export", "check"};
   const std::optional<std::string> nearest = nearest_name(command, commands);
   return OptionsError(fmt::format(
       "there is no command '{}'{}", command,
@@ -173,6 +176,7 @@ int run(int argc, char** argv) {
       if (command == "health") return check_health(arguments, from_environment);
       if (command == "shell") return shell::run(arguments, client::process_environment());
       if (command == "import") return moving::run_import(arguments, client::process_environment());
+      if (command == "check") return run_check(arguments);
       if (command == "export") return moving::run_export(arguments, client::process_environment());
       if (command != "serve" && command != "config") throw unknown_command(command);
     }
