@@ -61,7 +61,7 @@ class PowerLoss : public testing::TestWithParam<Durability> {
         while (write_one(engine, w, next_[w]).committed()) ++next_[w];
       });
     }
-    std::this_thread::sleep_for(std::chrono::microseconds(1000 + random() % 60'000));
+    std::this_thread::sleep_for(std::chrono::microseconds(1000 + random() % 40'000));
     files.stop_machine();
     for (std::thread& writer : writers) writer.join();
   }

@@ -1,6 +1,7 @@
 #include "engine/rocksdb/data_directory.h"
 
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <rocksdb/env.h>
 #include <rocksdb/transaction_log.h>
 #include <sys/file.h>
@@ -184,9 +185,11 @@ void DataDirectory::check_is_whole() const {
     if (entry.path().extension() != ".log") continue;
     if (std::strtoull(entry.path().stem().c_str(), nullptr, 10) >= *log_start_) return;
   }
-  throw EngineError("The data directory " + name() + " is damaged: its log (" +
-                    std::to_string(*log_start_) +
-                    ".log or a newer one) is missing, and with it what was written last.");
+  throw EngineError(
+      fmt::format("The data directory {} is damaged: its log {:06}.log, or a newer one, is "
+                  "missing, and with it "
+                  "what was written last.",
+                  name(), *log_start_));
 }
 
 void DataDirectory::note_log(rocksdb::DB& db) {
