@@ -62,6 +62,10 @@ struct Answer {
   std::string detail;
   // When the request was read and its types were right (metrics::steady_us); 0 if they were not.
   uint64_t parsed_us = 0;
+  // How long it then waited: see common/waits.h.
+  uint64_t keys_us = 0;
+  uint64_t disk_us = 0;
+  uint64_t commit_us = 0;
 };
 
 // Something small and durable beside the tables. The key is the user's own, of at most 1000 bytes.
