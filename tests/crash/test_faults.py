@@ -124,13 +124,15 @@ def data(tmp_path_factory):
     directory = tmp_path_factory.mktemp("faults") / "data"
     for part in range(2):
         process = StatorProcess("--data-dir", str(directory))
-        client = WireClient(process.port)
-        if part == 0:
-            create_table(client, TABLE)
-        for i in range(part * ITEMS // 2, (part + 1) * ITEMS // 2):
-            assert put(client, i)[0] == 200
-        client.close()
-        process.kill()
+        try:
+            client = WireClient(process.port)
+            if part == 0:
+                create_table(client, TABLE)
+            for i in range(part * ITEMS // 2, (part + 1) * ITEMS // 2):
+                assert put(client, i)[0] == 200
+            client.close()
+        finally:
+            process.kill()
     return directory
 
 
