@@ -35,23 +35,25 @@ def data(tmp_path_factory):
     directory = tmp_path_factory.mktemp("check") / "data"
     for part in range(2):
         process = StatorProcess("--data-dir", str(directory), "--durability", "sync")
-        client = WireClient(process.port)
-        if part == 0:
-            create_table(client, TABLE)
-            client.expect("UpdateTimeToLive", {"TableName": "Checked", "TimeToLiveSpecification": {
-                "Enabled": True, "AttributeName": "ttl"}})
-        for i in range(ITEMS):
-            item = {"pk": {"S": f"p{i % 7}"}, "sk": {"N": str(i)}, "n": {"N": str(part)}, "v": {"S": "v" * (i * 40)},
-                    "ttl": {"N": "4000000000"}}
-            if i % 2:
-                item["g"] = {"S": f"g{i % 5}"}
-            if i % 3:
-                item["l"] = {"S": f"l{i}"}
-            client.expect("PutItem", {"TableName": "Checked", "Item": item})
-        for i in range(0, ITEMS, 10):
-            client.expect("DeleteItem", {"TableName": "Checked", "Key": {"pk": {"S": f"p{i % 7}"}, "sk": {"N": str(i)}}})
-        client.close()
-        process.kill()
+        try:
+            client = WireClient(process.port)
+            if part == 0:
+                create_table(client, TABLE)
+                client.expect("UpdateTimeToLive", {"TableName": "Checked", "TimeToLiveSpecification": {
+                    "Enabled": True, "AttributeName": "ttl"}})
+            for i in range(ITEMS):
+                item = {"pk": {"S": f"p{i % 7}"}, "sk": {"N": str(i)}, "n": {"N": str(part)}, "v": {"S": "v" * (i * 40)},
+                        "ttl": {"N": "4000000000"}}
+                if i % 2:
+                    item["g"] = {"S": f"g{i % 5}"}
+                if i % 3:
+                    item["l"] = {"S": f"l{i}"}
+                client.expect("PutItem", {"TableName": "Checked", "Item": item})
+            for i in range(0, ITEMS, 10):
+                client.expect("DeleteItem", {"TableName": "Checked", "Key": {"pk": {"S": f"p{i % 7}"}, "sk": {"N": str(i)}}})
+            client.close()
+        finally:
+            process.kill()
     return directory
 
 

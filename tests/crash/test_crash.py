@@ -335,11 +335,12 @@ def write_until_killed(server, writers, consumer, changer, duration_s):
                  *(lambda writer=writer: writer.run(server.port) for writer in writers))
 
 
-def test_no_acknowledged_write_is_lost(tmp_path):
+@pytest.mark.parametrize("durability", ["sync", "os"])
+def test_no_acknowledged_write_is_lost(tmp_path, durability):
     print(f"STATOR_CRASH_SEED={SEED}")
     chance = random.Random(SEED)
     directory = tmp_path / "data"
-    arguments = ("--data-dir", str(directory), "--durability", "sync")
+    arguments = ("--data-dir", str(directory), "--durability", durability)
     writers = [Writer(f"writer{i}", chance.random()) for i in range(WRITERS)]
     consumer = StreamConsumer("Crash")
     changer = IndexChanger()

@@ -118,19 +118,67 @@ def test_a_disk_that_is_full(tmp_path, durability):
     check(directory)
 
 
+@pytest.fixture
+def small_disk(tmp_path):
+    """A file system of 3 MB, where the system lets one be made."""
+    path = tmp_path / "disk"
+    path.mkdir()
+    made = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=3m", "none", str(path)], capture_output=True, text=True)
+    if made.returncode != 0:
+        pytest.skip(f"no file system can be mounted: {made.stderr.strip()}")
+    yield path
+    subprocess.run(["umount", str(path)], check=True)
+
+
+def test_a_file_system_that_is_full(small_disk):
+    directory = small_disk / "data"
+    arguments = ("--data-dir", str(directory), "--durability", "sync")
+    server = StatorProcess(*arguments)
+    try:
+        client = WireClient(server.port)
+        create_table(client, TABLE)
+        acknowledged = 0
+        while put(client, acknowledged)[0] == 200:
+            acknowledged += 1
+            assert acknowledged < 10_000, "the disk was never full"
+        assert acknowledged > 100
+        for _ in range(20):
+            assert_internal_error(*put(client, 0))
+        assert len(scan(client, "Faults", ConsistentRead=True)) == acknowledged
+        assert "No space left on device" in server.log()
+        assert len(server.log().splitlines()) < 200, "a full disk does not fill the log"
+        client.close()
+    finally:
+        server.kill()
+    # It needs some space to start.
+    assert "No space left on device" in refusal(directory)
+    subprocess.run(["mount", "-o", "remount,size=100m", str(small_disk)], check=True)
+    check(directory)
+    with StatorProcess(*arguments) as server:
+        client = WireClient(server.port)
+        found = {one["pk"]["S"]: one for one in scan(client, "Faults", ConsistentRead=True)}
+        wanted = {f"item-{i}": item(i) for i in range(acknowledged)}
+        assert found in (wanted, {**wanted, f"item-{acknowledged}": item(acknowledged)})
+        assert put(client, 0)[0] == 200
+        client.close()
+    check(directory)
+
+
 @pytest.fixture(scope="module")
 def data(tmp_path_factory):
     """What a killed server left: half of it in files, the rest in the log."""
     directory = tmp_path_factory.mktemp("faults") / "data"
     for part in range(2):
         process = StatorProcess("--data-dir", str(directory))
-        client = WireClient(process.port)
-        if part == 0:
-            create_table(client, TABLE)
-        for i in range(part * ITEMS // 2, (part + 1) * ITEMS // 2):
-            assert put(client, i)[0] == 200
-        client.close()
-        process.kill()
+        try:
+            client = WireClient(process.port)
+            if part == 0:
+                create_table(client, TABLE)
+            for i in range(part * ITEMS // 2, (part + 1) * ITEMS // 2):
+                assert put(client, i)[0] == 200
+            client.close()
+        finally:
+            process.kill()
     return directory
 
 

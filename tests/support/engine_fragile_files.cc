@@ -1,6 +1,7 @@
 #include "support/engine_fragile_files.h"
 
 #include <algorithm>
+#include <atomic>
 #include <fstream>
 #include <iterator>
 #include <utility>
@@ -56,15 +57,15 @@ class FragileFiles::WritableFile final : public rocksdb::FSWritableFileOwnerWrap
     return Append(data, options, debug);
   }
   IOStatus Truncate(uint64_t size, const IOOptions& options, IODebugContext* debug) override {
-    bytes_ = std::min(bytes_, size);
+    bytes_ = std::min(bytes_.load(), size);
     return target()->Truncate(size, options, debug);
   }
   // Nothing here outlives the test's own process, so that nothing has to reach a disk.
   IOStatus Sync(const IOOptions& options, IODebugContext* debug) override {
+    const uint64_t bytes = bytes_;
     IOStatus status = files_.attempt(Doing::kSync, name_);
     if (status.ok()) status = target()->Flush(options, debug);
-    if (status.ok()) files_.on_synced(name_, bytes_);
-    return status;
+    return status.ok() ? files_.on_synced(name_, bytes) : status;
   }
   IOStatus Fsync(const IOOptions& options, IODebugContext* debug) override {
     return Sync(options, debug);
@@ -73,7 +74,7 @@ class FragileFiles::WritableFile final : public rocksdb::FSWritableFileOwnerWrap
  private:
   FragileFiles& files_;
   const std::string name_;
-  uint64_t bytes_ = 0;
+  std::atomic<uint64_t> bytes_{0};
 };
 
 class FragileFiles::ReadableFile final : public rocksdb::FSRandomAccessFileOwnerWrapper {
@@ -147,11 +148,13 @@ IOStatus FragileFiles::attempt(Doing doing, const std::string& name) {
   return IOStatus::OK();
 }
 
-void FragileFiles::on_synced(const std::string& name, uint64_t bytes) {
+// A flush that the machine does not live to see the end of is not answered.
+IOStatus FragileFiles::on_synced(const std::string& name, uint64_t bytes) {
   const std::lock_guard lock(mutex_);
+  if (stopped_) return IOStatus::IOError("the machine has stopped");
   const auto file = files_.find(name);
-  if (!stopped_ && file != files_.end())
-    file->second.synced_bytes = std::max(file->second.synced_bytes, bytes);
+  if (file != files_.end()) file->second.synced_bytes = std::max(file->second.synced_bytes, bytes);
+  return IOStatus::OK();
 }
 
 IOStatus FragileFiles::on_directory_synced() {

@@ -81,7 +81,7 @@ class FragileFiles final : public rocksdb::FileSystemWrapper {
 
   // What `doing` something to the file answers; OK unless it is to fail or the machine has stopped.
   rocksdb::IOStatus attempt(Doing doing, const std::string& name);
-  void on_synced(const std::string& name, uint64_t bytes);
+  rocksdb::IOStatus on_synced(const std::string& name, uint64_t bytes);
   rocksdb::IOStatus on_directory_synced();
   void tear(const std::string& name, uint64_t synced_bytes, std::mt19937_64& random) const;
 
