@@ -64,8 +64,10 @@ test-asan test-tsan: test-%:
 	@cmake --build build-$*
 	@BUILD=build-$* $(SANITIZER_OPTIONS) tools/run-tests $(SANITIZED)
 
-bench: build
-	@$(INSTALL) bench
+bench:
+	@$(INSTALL) build bench
+	@$(CONFIGURE) -DSTATOR_BENCH=ON
+	@cmake --build $(BUILD) --target stator bench_micro
 	@npm --prefix bench/peers install --no-audit --no-fund --no-package-lock || echo "bench: no peers from npm"
 	@bench/run.py $(BENCH)
 

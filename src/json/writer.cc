@@ -1,17 +1,47 @@
 #include "json/writer.h"
 
+#include <bit>
 #include <charconv>
+#include <cstdint>
+#include <cstring>
 
 namespace stator::json {
 
+namespace {
+
+bool is_plain(char c) {
+  return static_cast<unsigned char>(c) >= 0x20 && c != '"' && c != '\\';
+}
+
+// How many characters from `at` on need no escape, eight at a time.
+size_t plain_length(std::string_view text, size_t at) {
+  constexpr uint64_t kOnes = 0x0101010101010101;
+  constexpr uint64_t kHigh = 0x8080808080808080;
+  // The high bit of each byte of `word` that is zero; of no byte before the first such one.
+  const auto zeros = [](uint64_t word) { return (word - kOnes) & ~word & kHigh; };
+  size_t i = at;
+  for (; i + 8 <= text.size(); i += 8) {
+    uint64_t word;
+    std::memcpy(&word, text.data() + i, 8);
+    const uint64_t special = zeros(word ^ (kOnes * '"')) | zeros(word ^ (kOnes * '\\')) |
+                             ((word - kOnes * 0x20) & ~word & kHigh);
+    if (special != 0) return i - at + static_cast<size_t>(std::countr_zero(special)) / 8;
+  }
+  while (i < text.size() && is_plain(text[i])) ++i;
+  return i - at;
+}
+static_assert(std::endian::native == std::endian::little);
+
+}  // namespace
+
 void append_quoted(std::string& out, std::string_view text) {
   out.push_back('"');
-  size_t plain = 0;
-  for (size_t i = 0; i < text.size(); ++i) {
+  for (size_t i = 0;; ++i) {
+    const size_t plain = plain_length(text, i);
+    out.append(text.data() + i, plain);
+    i += plain;
+    if (i == text.size()) break;
     const auto c = static_cast<unsigned char>(text[i]);
-    if (c >= 0x20 && c != '"' && c != '\\') continue;
-    out.append(text.substr(plain, i - plain));
-    plain = i + 1;
     switch (c) {
       case '"':
         out.append("\\\"");
@@ -41,7 +71,6 @@ void append_quoted(std::string& out, std::string_view text) {
       }
     }
   }
-  out.append(text.substr(plain));
   out.push_back('"');
 }
 

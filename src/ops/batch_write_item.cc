@@ -146,26 +146,26 @@ Task<std::string> batch_write_item(Request& request) {
   const Admission admission = admit(request.context, tables);
 
   const bool wants_metrics = wants_collection_metrics(body);
-  std::vector<Task<store::WriteResult>> under_way;
+  std::vector<store::Write> writes;
   for (TableRequest& table : tables) {
     table.units.indexes.assign(table.table->schema->indexes.size(), 0);
-    for (const store::Write& write : table.writes)
-      under_way.push_back(request.context.store.write(write));
+    std::move(table.writes.begin(), table.writes.end(), std::back_inserter(writes));
   }
-  const auto results = co_await when_all(std::move(under_way));
+  auto pending = request.context.store.write_each(writes);
+  const auto results = co_await pending;
   size_t at = 0;
   for (TableRequest& table : tables) {
     const model::TableSchema& schema = *table.table->schema;
-    for (const store::Write& write : table.writes) {
+    for (size_t end = at + table.writes.size(); at < end; ++at) {
       const store::WriteResult& result = results[at];
-      settle_write(request.context, admission.admitted[at++], result.units);
+      settle_write(request.context, admission.admitted[at], result.units);
       table.units.table += result.units.table;
       for (size_t i = 0; i < result.units.indexes.size() && i < table.units.indexes.size(); ++i) {
         table.units.indexes[i] += result.units.indexes[i];
       }
       if (!wants_metrics || !schema.has_local_index()) continue;
       std::string metrics;
-      append_collection_metrics_value(metrics, schema, write.item, result.collection_bytes);
+      append_collection_metrics_value(metrics, schema, writes[at].item, result.collection_bytes);
       if (std::find(table.metrics.begin(), table.metrics.end(), metrics) == table.metrics.end()) {
         table.metrics.push_back(std::move(metrics));
       }

@@ -23,6 +23,7 @@
 #include "server/options.h"
 #include "server/process_metrics.h"
 #include "server/service_manager.h"
+#include "server/startup_pages.h"
 #include "server/version.h"
 #include "shell/shell.h"
 #include "triggers/mappings.h"
@@ -130,6 +131,7 @@ int serve(const Options& options) {
   std::fwrite(ready.data(), 1, ready.size(), stdout);
   std::fflush(stdout);
   tell_service_manager("READY=1");
+  release_startup_pages();
 
   const int number = signals.wait();
   tell_service_manager("STOPPING=1");

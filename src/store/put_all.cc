@@ -13,12 +13,12 @@ namespace {
 constexpr int kMaxAttempts = 64;
 }  // namespace
 
-size_t put_bytes(const model::TableSchema& schema, const ItemToPut& item) {
+size_t put_bytes(const model::TableSchema& schema, size_t item_bytes) {
   // Keys of entries are made of parts of the item; the old item's entries are erased by their keys.
   constexpr size_t kLargestKeys = 8 * 1024;
-  const size_t entry = std::min(item.size_bytes, kMaxCopiedEntryBytes) +
-                       2 * std::min(2 * item.size_bytes, kLargestKeys) + 128;
-  return 2 * item.size_bytes + 256 + schema.indexes.size() * entry;
+  const size_t entry =
+      std::min(item_bytes, kMaxCopiedEntryBytes) + 2 * std::min(2 * item_bytes, kLargestKeys) + 128;
+  return 2 * item_bytes + 256 + schema.indexes.size() * entry;
 }
 
 Task<bool> put_all(Store& store, catalog::TablePtr table, std::vector<ItemToPut> items,

@@ -15,9 +15,9 @@ struct ItemToPut {
   size_t size_bytes = 0;
 };
 
-// At most what an item adds to a batch: itself, its index entries and counters. Callers keep the
-// sum for one call below kMaxPutBytes.
-size_t put_bytes(const model::TableSchema& schema, const ItemToPut& item);
+// At most what an item of a size adds to a batch: itself, its index entries and counters. Callers
+// keep the sum for one call below kMaxPutBytes.
+size_t put_bytes(const model::TableSchema& schema, size_t item_bytes);
 inline constexpr size_t kMaxPutBytes = 4 * 1024 * 1024;
 
 // Puts the items in one commit, which also puts `companion_value` at `companion_key`. Of items with

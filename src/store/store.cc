@@ -1,11 +1,13 @@
 #include "store/store.h"
 
 #include <algorithm>
+#include <iterator>
 
 #include "capacity/units.h"
 #include "common/bytes.h"
 #include "model/key_codec.h"
 #include "store/change.h"
+#include "store/put_all.h"
 
 namespace stator::store {
 
@@ -154,7 +156,7 @@ class BuildingEntries {
 
 // Many large items in many indexes must still fit into one batch: the more entries, the smaller the
 // copies.
-size_t copied_bytes_for(const std::vector<Write>& writes) {
+size_t copied_bytes_for(std::span<const Write> writes) {
   constexpr size_t kBudgetBytes = 2 * 1024 * 1024;
   size_t entries = 1;
   for (const Write& write : writes) entries += write.table->schema->indexes.size();
@@ -426,11 +428,17 @@ Task<WriteResult> Store::write(Write write) {
 
 Task<TransactionResult> Store::transact(std::vector<Write> writes,
                                         std::optional<Companion> companion) {
+  auto pending = write_together(writes, engine::ChangeKind::kTransaction, std::move(companion));
+  co_return co_await pending;
+}
+
+Task<TransactionResult> Store::write_together(std::span<Write> writes, engine::ChangeKind kind,
+                                              std::optional<Companion> companion) {
   int predictions = 0;
   for (int attempt = 0;; ++attempt) {
     TransactionResult outcome_of;
     engine::Mutation mutation;
-    mutation.kind = engine::ChangeKind::kTransaction;
+    mutation.kind = kind;
     // Guards are shared by the writes of one table; collection sizes follow, one for each write
     // that has one.
     std::vector<size_t> guard_of(writes.size());
@@ -526,6 +534,34 @@ Task<TransactionResult> Store::transact(std::vector<Write> writes,
       }
     }
   }
+}
+
+Task<std::vector<WriteResult>> Store::write_each(std::span<Write> writes) {
+  std::vector<WriteResult> results;
+  results.reserve(writes.size());
+  for (size_t begin = 0; begin < writes.size();) {
+    size_t end = begin;
+    for (size_t bytes = 0; end < writes.size(); ++end) {
+      bytes += put_bytes(*writes[end].table->schema, writes[end].item_size_bytes);
+      if (end > begin && bytes > kMaxPutBytes) break;
+    }
+    if (end - begin > 1) {
+      auto pending = write_together(writes.subspan(begin, end - begin), engine::ChangeKind::kSingle,
+                                    std::nullopt);
+      TransactionResult done = co_await pending;
+      if (done.kind == TransactionResult::Kind::kCommitted) {
+        std::move(done.results.begin(), done.results.end(), std::back_inserter(results));
+        begin = end;
+        continue;
+      }
+    }
+    // Alone, or one of them cannot be: whichever it is says so itself.
+    for (; begin < end; ++begin) {
+      auto pending = write(writes[begin]);
+      results.push_back(co_await pending);
+    }
+  }
+  co_return results;
 }
 
 Task<uint64_t> Store::stream_horizon() {

@@ -6,6 +6,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <span>
 #include <string>
 #include <variant>
 #include <vector>
@@ -137,6 +138,10 @@ class Store {
   // All or nothing.
   Task<TransactionResult> transact(std::vector<Write> writes,
                                    std::optional<Companion> companion = std::nullopt);
+  // Puts and deletions without conditions, of different items, each as write() would make it but
+  // many in one commit. Throws like write(); then some of them may have happened. `writes` stays
+  // where it is until then.
+  Task<std::vector<WriteResult>> write_each(std::span<Write> writes);
 
   // Background work on items as a view showed them. Each change is made under the item's own latch,
   // from what the item is by then, so that writers go on meanwhile; what a writer has done already
@@ -193,6 +198,9 @@ class Store {
 
  private:
   void count_access(const Write& write);
+  // One commit of all `writes`. `kind` is what others see who meet it.
+  Task<TransactionResult> write_together(std::span<Write> writes, engine::ChangeKind kind,
+                                         std::optional<Companion> companion);
 
   engine::Engine& engine_;
   catalog::Catalog& catalog_;

@@ -216,7 +216,7 @@ class Running {
       ++progress_.processed_items;
       if (next->item) {
         items.push_back({std::move(*next->item), next->size_bytes});
-        bytes += store::put_bytes(*table_->schema, items.back());
+        bytes += store::put_bytes(*table_->schema, items.back().size_bytes);
         ++progress_.imported_items;
       } else {
         ++progress_.errors;

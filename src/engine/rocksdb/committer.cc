@@ -1,6 +1,7 @@
 #include "engine/rocksdb/committer.h"
 
 #include <pthread.h>
+#include <sys/prctl.h>
 
 #include <cassert>
 #include <utility>
@@ -36,6 +37,7 @@ Committer::~Committer() {
     stopping_ = true;
   }
   wake_.notify_one();
+  filled_.notify_one();
   thread_.join();
 }
 
@@ -45,9 +47,11 @@ bool Committer::submit(Change& change) {
   images_.add(change.batch);
   gate_.carry(change.batch->bytes());
   bool wake = false;
+  bool filled = false;
   {
     const std::lock_guard lock(mutex_);
     queue_.push_back(&change);
+    filled = fills_to_ > 0 && queue_.size() >= fills_to_;
     if (!busy_) {
       busy_ = true;
       if (leads_) {
@@ -59,6 +63,7 @@ bool Committer::submit(Change& change) {
     }
   }
   if (wake) wake_.notify_one();
+  if (filled) filled_.notify_one();
   return lead;
 }
 
@@ -118,13 +123,31 @@ rocksdb::Status Committer::commit(bool may_block) {
   const uint64_t begin_us = leads_ ? 0 : metrics::steady_us();
   const rocksdb::Status status = writer_.write(may_block);
   if (status.ok()) {
-    if (!leads_) flush_us_.observe(metrics::steady_us() - begin_us);
+    if (!leads_) {
+      took_us_ = metrics::steady_us() - begin_us;
+      flush_us_.observe(took_us_);
+    }
     group_sizes_.observe(group_.size());
     size_t bytes = 0;
     for (const Change* change : group_) bytes += change->batch->bytes();
     written_bytes_.add(bytes);
   }
   return status;
+}
+
+// Waits for those who are expected to join the next group.
+void Committer::let_fill() {
+  std::unique_lock lock(mutex_);
+  const size_t before = queue_.size();
+  if (before == 0 || stopping_) return;
+  const uint64_t now_us = metrics::steady_us();
+  const GroupFilling::Wait wait = filling_.wait_for(before, now_us);
+  if (wait.until_us <= now_us) return;
+  fills_to_ = wait.changes;
+  filled_.wait_for(lock, std::chrono::microseconds(wait.until_us - now_us),
+                   [this] { return queue_.size() >= fills_to_ || stopping_; });
+  fills_to_ = 0;
+  filling_.waited(before, queue_.size());
 }
 
 // Moves the next changes of the queue into group_. If there are none, nobody commits any more.
@@ -179,18 +202,34 @@ void Committer::finish(const rocksdb::Status& status) {
     bytes += change->batch->bytes();
   }
   gate_.leave(group.size(), bytes);
+  if (!leads_) {
+    size_t queued = 0;
+    {
+      const std::lock_guard lock(mutex_);
+      queued = queue_.size();
+    }
+    filling_.flushed(group.size(), queued, took_us_, metrics::steady_us());
+  }
   for (Change* change : group) change->complete();
 }
 
 void Committer::run() {
   pthread_setname_np(pthread_self(), "committer");
+  // A wait of some ten microseconds ends when it should.
+  ::prctl(PR_SET_TIMERSLACK, 1000UL, 0UL, 0UL, 0UL);
   for (;;) {
     {
       std::unique_lock lock(mutex_);
       wake_.wait(lock, [this] { return thread_turn_ || (stopping_ && !busy_); });
       if (!thread_turn_) return;
     }
-    while (!group_.empty() || take_group()) finish(commit(true));
+    for (;;) {
+      if (group_.empty()) {
+        if (!leads_) let_fill();
+        if (!take_group()) break;
+      }
+      finish(commit(true));
+    }
   }
 }
 

@@ -1,10 +1,10 @@
 // Commits what is queued: everything that waits becomes one write of the store.
 //
 // With a flush to disk (kSync) a thread of its own commits, at once when it is idle; while it
-// flushes, the next group forms by itself. Without one, a commit costs less than waking a thread:
-// whoever finds nobody committing does it himself, for his own change and then for what was queued
-// meanwhile. A commit that would block (the store slows its writers down, a counter is not in
-// memory) is left to the thread.
+// flushes, the next group forms by itself, and may be waited for a little (GroupFilling). Without
+// one, a commit costs less than waking a thread: whoever finds nobody committing does it himself,
+// for his own change and then for what was queued meanwhile. A commit that would block (the store
+// slows its writers down, a counter is not in memory) is left to the thread.
 #pragma once
 
 #include <atomic>
@@ -19,6 +19,7 @@
 #include "common/metrics.h"
 #include "engine/rocksdb/change.h"
 #include "engine/rocksdb/gate.h"
+#include "engine/rocksdb/group_filling.h"
 #include "engine/rocksdb/group_writer.h"
 #include "engine/rocksdb/queued_images.h"
 #include "engine/rocksdb/store.h"
@@ -48,6 +49,7 @@ class Committer {
 
  private:
   bool submit_alone(Change& change, bool& lead);
+  void let_fill();
   bool take_group();
   void hand_over();
   rocksdb::Status commit(bool may_block);
@@ -64,9 +66,13 @@ class Committer {
   GroupWriter writer_;
   std::vector<Change*> group_;
   bool prepared_ = false;
+  GroupFilling filling_;  // with kSync only, as what follows
+  uint64_t took_us_ = 0;  // the last flush
 
   mutable std::mutex mutex_;
   std::condition_variable wake_;
+  std::condition_variable filled_;
+  size_t fills_to_ = 0;  // the thread waits for so many in the queue; 0 if it does not
   std::deque<Change*> queue_;
   bool busy_ = false;         // somebody commits
   bool thread_turn_ = false;  // it is the thread
