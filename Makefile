@@ -18,7 +18,7 @@ ARGS ?=
 SUITES ?=
 ROUNDS ?= 500
 FUZZ_SECONDS ?= 60
-FUZZ ?= http request expression partiql record key table
+FUZZ ?=
 
 INSTALL := $(if $(NO_INSTALL),true,tools/install-deps)
 CONFIGURE = cmake -S . -B $(BUILD) -G Ninja -DCMAKE_BUILD_TYPE=Release
@@ -40,7 +40,7 @@ run: build
 	@exec $(BUILD)/stator --port $(PORT) $(ARGS)
 
 test:
-	@$(INSTALL) build test
+	@$(INSTALL) build test fuzz
 	@$(CONFIGURE) -DSTATOR_TESTS=ON
 	@cmake --build $(BUILD)
 	@BUILD=$(BUILD) tools/run-tests $(SUITES)
@@ -48,14 +48,7 @@ test:
 # Every room is built again, with coverage. A failing input stays in build-fuzz.
 fuzz:
 	@$(INSTALL) build test fuzz
-	@cmake -S . -B build-fuzz -G Ninja -DCMAKE_BUILD_TYPE=Sanitized -DSTATOR_TESTS=ON \
-	  -DSTATOR_FUZZ=ON "-DSTATOR_SANITIZE=address;undefined"
-	@cmake --build build-fuzz --target $(FUZZ:%=fuzz_%)
-	@for name in $(FUZZ); do \
-	  echo "== $$name"; mkdir -p build-fuzz/corpus/$$name; \
-	  (cd build-fuzz && exec tests/fuzz/fuzz_$$name -max_total_time=$(FUZZ_SECONDS) -timeout=20 -rss_limit_mb=4096 \
-	    -max_len=16384 -print_final_stats=1 -verbosity=0 corpus/$$name ../tests/fuzz/corpus/$$name) || exit 1; \
-	done
+	@FUZZ_SECONDS=$(FUZZ_SECONDS) tools/fuzz $(FUZZ)
 
 soak:
 	@$(INSTALL) build test

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <set>
 #include <utility>
 
 #include "model/error.h"
@@ -299,12 +300,10 @@ std::vector<KeyClause> key_conditions(std::vector<LegacyCondition> conditions) {
 
 Projection attributes_to_get(std::vector<std::string> names) {
   std::vector<Path> paths;
-  std::vector<std::string_view> seen;
+  std::set<std::string_view> seen;
   paths.reserve(names.size());
   for (const std::string& name : names) {
-    if (std::find(seen.begin(), seen.end(), name) != seen.end())
-      fail("Duplicate value in attribute name: " + name);
-    seen.push_back(name);
+    if (!seen.insert(name).second) fail("Duplicate value in attribute name: " + name);
   }
   for (std::string& name : names) paths.emplace_back(std::move(name));
   return Projection(std::move(paths));

@@ -149,15 +149,11 @@ class Applier {
   explicit Applier(Item& item) : item_(item) {}
 
   void apply(Write write) {
-    const PathElement& last = write.path->elements().back();
     if (!write.path->is_nested()) {
-      if (write.value) {
-        item_.set(last.name, std::move(*write.value));
-      } else {
-        item_.erase(last.name);
-      }
+      whole_.push_back(std::move(write));
       return;
     }
+    const PathElement& last = write.path->elements().back();
     Value& parent = *find_parent<Value>(*write.path, item_);
     if (!last.is_index) {
       if (write.value) {
@@ -177,6 +173,24 @@ class Applier {
   }
 
   void finish() {
+    finish_lists();
+    if (whole_.size() <= kFew) {
+      for (Write& write : whole_) {
+        if (write.value) {
+          item_.set(write.path->attribute(), std::move(*write.value));
+        } else {
+          item_.erase(write.path->attribute());
+        }
+      }
+    } else {
+      merge();
+    }
+  }
+
+ private:
+  static constexpr size_t kFew = 64;
+
+  void finish_lists() {
     // Deepest lists first, so that no path is resolved through a list that has already changed; in
     // one list, removals from the back, then what is appended.
     std::stable_sort(waiting_.begin(), waiting_.end(), [](const Write& a, const Write& b) {
@@ -199,8 +213,33 @@ class Applier {
   }
 
  private:
+  // Of many attributes: to put each in its place takes the square of their number. Of one that is
+  // named twice the last holds.
+  void merge() {
+    std::stable_sort(whole_.begin(), whole_.end(), [](const Write& a, const Write& b) {
+      return a.path->attribute() < b.path->attribute();
+    });
+    Item merged;
+    merged.reserve(item_.size() + whole_.size());
+    model::Attribute* old = item_.begin();
+    const auto keep_until = [&](const std::string* name) {
+      for (; old != item_.end() && (name == nullptr || old->name < *name); ++old)
+        merged.append_sorted(std::move(old->name), std::move(old->value));
+    };
+    for (size_t i = 0; i < whole_.size(); ++i) {
+      const std::string& name = whole_[i].path->attribute();
+      if (i + 1 < whole_.size() && whole_[i + 1].path->attribute() == name) continue;
+      keep_until(&name);
+      if (old != item_.end() && old->name == name) ++old;
+      if (whole_[i].value) merged.append_sorted(name, std::move(*whole_[i].value));
+    }
+    keep_until(nullptr);
+    item_ = std::move(merged);
+  }
+
   Item& item_;
-  std::vector<Write> waiting_;
+  std::vector<Write> whole_;    // of whole attributes
+  std::vector<Write> waiting_;  // of lists
 };
 
 // How many lists and maps are around the innermost value.

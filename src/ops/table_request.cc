@@ -307,12 +307,12 @@ std::optional<catalog::EncryptionSettings> read_encryption(const Context& contex
 Tags read_tags(const std::optional<json::ArrayElement>& list) {
   Tags tags;
   if (!list) return tags;
+  std::set<std::string> seen;
   for (const Element element : *list) {
     std::string key(json::string_member(element, "Key").value_or(""));
     if (key.starts_with("aws:")) invalid("Tag Key cannot be prefixed with aws:, Key: " + key);
-    const bool known =
-        std::any_of(tags.begin(), tags.end(), [&](const auto& tag) { return tag.first == key; });
-    if (known) invalid("Duplicate Tag Keys provided as input: Duplicate Tag Key found " + key);
+    if (!seen.insert(key).second)
+      invalid("Duplicate Tag Keys provided as input: Duplicate Tag Key found " + key);
     tags.emplace_back(std::move(key),
                       std::string(json::string_member(element, "Value").value_or("")));
   }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <set>
 #include <vector>
 
 #include "common/base64.h"
@@ -18,6 +19,7 @@ using expr::Wording;
 using model::Number;
 using model::Value;
 
+constexpr size_t kLargeMap = 256;
 constexpr std::string_view kInvalid = "One or more parameter values were invalid: ";
 
 [[noreturn]] void throw_bad_number(std::string_view text, Number::ParseError error,
@@ -102,14 +104,10 @@ std::string show_members(const std::vector<std::string>& sent, Wording wording,
   if (wording == Wording::kOlder) {
     shown = sent;
   } else {
-    std::vector<std::string> seen;
+    std::set<std::string_view> seen;
     size_t i = 0;
-    for (; i < sent.size(); ++i) {
-      if (std::find(seen.begin(), seen.end(), sent[i]) != seen.end()) break;
-      seen.push_back(sent[i]);
-    }
-    std::sort(seen.begin(), seen.end());
-    shown = seen;
+    while (i < sent.size() && seen.insert(sent[i]).second) ++i;
+    shown.assign(seen.begin(), seen.end());
     shown.insert(shown.end(), sent.begin() + static_cast<std::ptrdiff_t>(i), sent.end());
   }
   std::string out = "[";
@@ -179,7 +177,33 @@ Value read_binary_set(const json::ArrayElement& array, Wording wording) {
 
 Value read_nested(const json::Element& element, Wording wording, int depth);
 
+// Of many attributes in any order: sorted once, since to put each in its place takes the square of
+// their number. Of a name that is there twice the last one holds, as below.
+model::Map sorted(std::vector<model::Attribute> attributes) {
+  std::stable_sort(attributes.begin(), attributes.end(),
+                   [](const auto& a, const auto& b) { return a.name < b.name; });
+  model::Map map;
+  map.reserve(attributes.size());
+  for (size_t i = 0; i < attributes.size(); ++i) {
+    const bool is_last = i + 1 == attributes.size() || attributes[i + 1].name != attributes[i].name;
+    if (is_last) map.append_sorted(std::move(attributes[i].name), std::move(attributes[i].value));
+  }
+  return map;
+}
+
+model::Map read_large_map(const json::ObjectElement& object, Wording wording, int depth) {
+  std::vector<model::Attribute> attributes;
+  attributes.reserve(object.size());
+  for (const auto field : object) {
+    if (field.key.empty()) invalid("Empty attribute name");
+    if (field.value.is_null()) continue;
+    attributes.push_back({std::string(field.key), read_nested(field.value, wording, depth)});
+  }
+  return sorted(std::move(attributes));
+}
+
 model::Map read_map(const json::ObjectElement& object, Wording wording, int depth) {
+  if (object.size() > kLargeMap) return read_large_map(object, wording, depth);
   model::Map map;
   map.reserve(object.size());
   for (const auto field : object) {

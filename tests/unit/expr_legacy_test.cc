@@ -361,5 +361,30 @@ TEST(ExprLegacy, AttributesToGetAreUnique) {
             "{a: 1, b: 2}");
 }
 
+// As many as are put into the item at once instead of one by one.
+TEST(ExprLegacy, ManyUpdatesInAnyOrder) {
+  model::Item old;
+  for (int i = 0; i < 300; i += 3) old.set("a" + std::to_string(i), model::Value::boolean(false));
+  old.set("b", model::Value::null());
+  model::Item expected = old;
+  std::vector<AttributeUpdate> updates;
+  for (int i = 299; i >= 0; --i) {
+    AttributeUpdate update;
+    update.name = "a" + std::to_string(i);
+    if (i % 2 == 0) {
+      update.action = AttributeUpdate::Action::kPut;
+      update.value = model::Value::number(model::Number::from_int(i));
+      expected.set(update.name, *update.value);
+    } else {
+      update.action = AttributeUpdate::Action::kDelete;
+      expected.erase(update.name);
+    }
+    updates.push_back(std::move(update));
+  }
+  const auto result = attribute_updates(std::move(updates)).apply(&old, {});
+  ASSERT_TRUE(result.has_value());
+  EXPECT_TRUE(*result == expected);
+}
+
 }  // namespace
 }  // namespace stator::expr::testing
