@@ -3,10 +3,12 @@
 import json
 import pathlib
 import re
+import shutil
 import subprocess
 import urllib.request
 
 import boto3
+import pytest
 
 from stator_process import binary
 
@@ -104,3 +106,23 @@ def test_the_dashboard_asks_for_metrics_that_there_are(server):
     asked = {re.sub(r"_(bucket|sum|count)$", "", name) if re.sub(r"_(bucket|sum|count)$", "", name) in there else name
              for name in asked}
     assert asked - there == set()
+
+
+def test_the_image_has_the_libraries_that_the_binary_needs():
+    if any(shutil.which(tool) is None for tool in ("dpkg-query", "ldd", "objdump")):
+        pytest.skip("this is not Debian, or has no compiler")
+
+    def output(*command):
+        return subprocess.run(command, capture_output=True, text=True, timeout=60, check=True).stdout
+
+    # ldd knows where they are, and also those that others need.
+    places = dict(re.findall(r"(\S+) => (/\S+)", output("ldd", binary())))
+    needed = [places[name] for name in re.findall(r"NEEDED\s+(\S+)", output("objdump", "-p", binary())) if name in places]
+    # A package may say /lib or /usr/lib, which are one directory.
+    known = output("dpkg-query", "--search", *("*/" + "/".join(place.split("/")[-2:]) for place in needed))
+    owners = {line.split(":", 1)[0] for line in known.splitlines()}
+    assert "libc6" in owners
+    dockerfile = (ROOT / "packaging" / "Dockerfile").read_text()
+    installed = set(re.search(r"--no-install-recommends \\\n\s+(.*?) \\\n", dockerfile).group(1).split())
+    # These are in every Debian.
+    assert owners - {"libc6", "libgcc-s1", "libstdc++6"} <= installed
