@@ -291,6 +291,8 @@ class Importer {
     ProgressState state;
     state.items = resumed_items_ + written_.load();
     for (const Part& part : parts_) state.done += part.done.load();
+    // A place in a file counts what lies before it, a number of items does not.
+    if (!source_.counts_bytes()) state.done += resumed_items_;
     state.total = source_.total();
     return state;
   }
