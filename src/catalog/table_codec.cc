@@ -71,14 +71,17 @@ void write_index(std::string& out, const model::Index& index, const Capacity& ca
 
 // Of indexes that are gone nothing is kept.
 void write_insights(json::Object& object, const Table& table) {
-  if (table.insights.empty()) return;
+  const auto exists = [&](model::IndexNumber number) {
+    const auto& indexes = table.schema->indexes;
+    return number == 0 || std::any_of(indexes.begin(), indexes.end(),
+                                      [&](const auto& index) { return index.number == number; });
+  };
+  const bool any = std::any_of(table.insights.begin(), table.insights.end(),
+                               [&](const auto& one) { return exists(one.first); });
+  if (!any) return;
   json::Array list(object.key("insights"));
   for (const auto& [number, settings] : table.insights) {
-    const auto& indexes = table.schema->indexes;
-    const bool exists =
-        number == 0 || std::any_of(indexes.begin(), indexes.end(),
-                                   [&](const auto& index) { return index.number == number; });
-    if (!exists) continue;
+    if (!exists(number)) continue;
     json::Object one(list.element());
     one.integer("index", number);
     one.boolean("enabled", settings.enabled);

@@ -71,6 +71,8 @@ std::unique_ptr<engine::Engine> open_engine(const DatabaseOptions& options,
   rocksdb.directory = options.directory;
   rocksdb.durability = options.durability;
   rocksdb.block_cache_bytes = options.block_cache_bytes;
+  rocksdb.write_buffer_bytes = options.write_buffer_bytes;
+  rocksdb.file_system = options.file_system;
   rocksdb.activity = &activity;
   auto engine = engine::open_rocksdb(rocksdb);
   if (options.adversary_seed == 0) return engine;

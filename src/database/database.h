@@ -40,6 +40,9 @@ struct DatabaseOptions {
   objects::Options objects;
   size_t block_cache_bytes = 256 * 1024 * 1024;
   Clock* clock = nullptr;  // the system's if null; outlives the database
+  size_t write_buffer_bytes = 64 * 1024 * 1024;  // of memory before it is written to a data file
+  // Tests only: the store's files go through this one.
+  std::shared_ptr<rocksdb::FileSystem> file_system = nullptr;
   // Tests only: runs on the adversary (engine/adversary.h) with this seed. 0: no.
   uint64_t adversary_seed = 0;
 };

@@ -45,6 +45,7 @@ constexpr std::string_view kErrors[] = {
     "ObjectNotFoundException",
     "UnknownOperationException",
     "InternalServerError",
+    "ServiceUnavailableException",
     "refused",  // by the checks of the wire: signature, JSON, coding
     "other",
 };

@@ -2,9 +2,10 @@
 
 #include <fmt/format.h>
 #include <simdjson.h>
-#include <zlib.h>
+#include <libdeflate.h>
 
 #include <charconv>
+#include <limits>
 #include <utility>
 #include <variant>
 
@@ -25,6 +26,7 @@ constexpr std::string_view kAmzJson10 = "application/x-amz-json-1.0";
 constexpr std::string_view kAmzJson11 = "application/x-amz-json-1.1";
 // From this size on the service compresses an answer for a client that takes it.
 constexpr size_t kCompressFrom = 4096;
+constexpr std::string_view kBusy = "ServiceUnavailableException";
 
 // The media type without its parameters.
 std::string_view media_type(std::string_view content_type) {
@@ -58,6 +60,21 @@ void answer_preflight(const net::Request& request, net::Response& response) {
   response.add_header("Access-Control-Max-Age", "172800");
 }
 
+// A request's place among those under way.
+class Place {
+ public:
+  Place(std::atomic<size_t>& taken, size_t places)
+      : taken_(taken), found_(taken.fetch_add(1, std::memory_order_relaxed) < places) {}
+  ~Place() { taken_.fetch_sub(1, std::memory_order_relaxed); }
+  Place(const Place&) = delete;
+  Place& operator=(const Place&) = delete;
+  bool found() const { return found_; }
+
+ private:
+  std::atomic<size_t>& taken_;
+  const bool found_;
+};
+
 }  // namespace
 
 Service::Service(ServiceOptions options, Database& database, const net::SignatureCheck& signatures,
@@ -73,6 +90,15 @@ Task<void> Service::handle(net::Request& request, net::Response& response) {
   metrics_.begin();
   request.id = ids_.request_id();
   std::string error;
+  const bool is_operators = is_operator_path(request.path);
+  const Place place(under_way_,
+                    is_operators ? std::numeric_limits<size_t>::max() : options_.max_requests);
+  if (!place.found()) {
+    answer_busy(request, response);
+    request.times.routed_us = request.times.executed_us = metrics::steady_us();
+    finish(request, response, kBusy);
+    co_return;
+  }
   try {
     const bool is_lambda = mappings_ != nullptr && triggers::is_mappings_path(request.path);
     std::optional<Call> call;
@@ -121,11 +147,23 @@ Task<void> Service::handle(net::Request& request, net::Response& response) {
   finish(request, response, error);
 }
 
+void Service::answer_busy(const net::Request& request, net::Response& response) {
+  turned_away_.add();
+  response.status = 503;
+  response.content_type =
+      media_type(request.header("content-type")) == kAmzJson10 ? kAmzJson10 : kJson;
+  response.body = coral_error(kBusy, "The server has too many requests under way. Try again.");
+}
+
 Task<void> Service::answer_metrics(net::Response& response) {
   metrics::Text text;
   text.family("stator_build_info", "gauge", "1, with the version as a label.");
   text.sample({{"version", options_.version}}, uint64_t{1});
   metrics_.write(text);
+  text.gauge("stator_requests_max", "Requests that may be under way at a time.",
+             static_cast<double>(options_.max_requests));
+  text.counter("stator_requests_turned_away_total",
+               "Requests answered 503 because too many were under way.", turned_away_.value());
   if (options_.process_metrics) options_.process_metrics(text);
   Task<void> database = database_.write_metrics(text);
   co_await database;
@@ -269,7 +307,7 @@ bool Service::decode_body(net::Request& request, net::Response& response) const 
     if (result == net::Inflated::kOk) {
       if (!request.memory.grow_to(plain.size())) {
         response.status = 503;
-        response.body = coral_error("ServiceUnavailableException", "Too much memory is in use.");
+        response.body = coral_error(kBusy, "Too much memory is in use.");
         return false;
       }
       request.body = std::move(plain);
@@ -298,8 +336,7 @@ void Service::finish(net::Request& request, net::Response& response, std::string
     }
   }
   // Of the bytes as they are sent: SDKs that ask for compression check before they inflate.
-  const auto checksum = static_cast<uint32_t>(
-      crc32_z(0, reinterpret_cast<const Bytef*>(response.body.data()), response.body.size()));
+  const uint32_t checksum = libdeflate_crc32(0, response.body.data(), response.body.size());
   char digits[10];
   const auto end = std::to_chars(digits, digits + sizeof digits, checksum).ptr;
   response.add_header("x-amzn-RequestId", request.id);

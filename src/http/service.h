@@ -2,6 +2,7 @@
 // execute it, and frames the answer with the headers that the SDKs look at.
 #pragma once
 
+#include <atomic>
 #include <functional>
 #include <optional>
 #include <string>
@@ -21,6 +22,9 @@ struct ServiceOptions {
   std::string region = "us-east-1";
   std::string version;  // of Stator, for the operator's pages
   size_t body_limit_bytes = 16 * 1024 * 1024;
+  // Requests under way at a time; a further one is answered 503, which clients send again. The
+  // operator's pages do not count.
+  size_t max_requests = 4096;
   // A request that takes longer is logged, with where the time went. 0: none is.
   uint64_t slow_ms = 0;
   // True once the server is about to end; may be empty.
@@ -49,6 +53,8 @@ class Service final : public net::Handler {
 
   // Answers everything that needs no operation, errors of the wire included; a Call for the rest.
   std::optional<Call> route(net::Request& request, net::Response& response) const;
+  // The answer to a request for which there is no room.
+  void answer_busy(const net::Request& request, net::Response& response);
   // Lambda's API, which says by the path what is asked for.
   Task<void> answer_lambda(net::Request& request, net::Response& response) const;
   Task<void> answer_metrics(net::Response& response);
@@ -62,6 +68,8 @@ class Service final : public net::Handler {
   triggers::Mappings* const mappings_;
   RandomIds ids_;
   RequestMetrics metrics_;
+  std::atomic<size_t> under_way_{0};
+  metrics::Counter turned_away_;
   std::string health_;
 };
 

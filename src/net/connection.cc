@@ -108,7 +108,7 @@ Connection::ReadSome Connection::read_some(char* into, size_t size) {
 Task<void> Connection::run() {
   using State = RequestParser::State;
   const ServerOptions& options = worker_.options();
-  set_deadline(options.header_timeout);  // a client that connects has something to say
+  set_idle(options.header_timeout);  // a client that connects has something to say
   for (;;) {
     begin_request();
     State state = State::kNeedMore;
@@ -206,8 +206,7 @@ Task<void> Connection::run() {
       co_return;
     }
     consume_request();
-    idle_ = true;
-    set_deadline(options.idle_timeout);
+    set_idle(options.idle_timeout);
   }
 }
 
@@ -341,8 +340,7 @@ Task<void> Connection::linger() {
   socket_.shutdown(Socket::shutdown_send, ec);
   if (ec) co_return;
   // Deadline and bytes are bounded: a client that never stops sending is reset.
-  idle_ = true;
-  set_deadline(kLingerTime);
+  set_idle(kLingerTime);
   size_t discarded = 0;
   while (discarded < kLingerBytes) {
     const size_t bytes = co_await read_some(buffer_.get(), capacity_);
@@ -353,6 +351,12 @@ Task<void> Connection::linger() {
 
 void Connection::set_deadline(std::chrono::milliseconds timeout) {
   deadline_ = std::chrono::steady_clock::now() + timeout;
+}
+
+void Connection::set_idle(std::chrono::milliseconds timeout) {
+  idle_ = true;
+  idle_since_ = std::chrono::steady_clock::now();
+  deadline_ = idle_since_ + timeout;
 }
 
 void Connection::set_transfer_deadline(SteadyTime start, size_t moved) {
@@ -366,6 +370,11 @@ void Connection::close_if_late(SteadyTime now) {
 
 void Connection::close_if_idle() {
   if (idle_) close();
+}
+
+std::optional<SteadyTime> Connection::idle_since() const {
+  if (!idle_ || failed_) return std::nullopt;
+  return idle_since_;
 }
 
 void Connection::close() {

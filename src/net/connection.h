@@ -30,6 +30,8 @@ class Connection {
   // Closes it if no request is being read or answered.
   void close_if_idle();
   void close();
+  // Since when there is no request; nothing while one is being read or answered.
+  std::optional<SteadyTime> idle_since() const;
 
  private:
   enum class Reading { kOk, kRefused, kGone };
@@ -54,6 +56,7 @@ class Connection {
   void begin_request();
   void consume_request();
   void set_deadline(std::chrono::milliseconds timeout);
+  void set_idle(std::chrono::milliseconds timeout);
   void set_transfer_deadline(SteadyTime start, size_t moved);
   void clear_deadline() { deadline_ = SteadyTime::max(); }
 
@@ -70,6 +73,7 @@ class Connection {
   MemoryShare answer_memory_;
   int refused_status_ = 0;  // why a body was refused
   SteadyTime deadline_ = SteadyTime::max();
+  SteadyTime idle_since_ = SteadyTime::min();
   bool idle_ = true;
   bool failed_ = false;  // the socket is of no further use
 };

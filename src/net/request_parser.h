@@ -23,6 +23,7 @@ class RequestParser final : private boost::beast::http::basic_parser<true> {
     kFailed,    // status() says what to answer before closing
   };
 
+  // Limits in bytes; the header's counts from the request line to the empty line.
   RequestParser(Request& request, uint64_t body_limit, uint32_t header_limit);
 
   // Reads on from `bytes`, the unread bytes so far; `used` is how many of them are done with. Stops
@@ -52,7 +53,11 @@ class RequestParser final : private boost::beast::http::basic_parser<true> {
   std::size_t on_chunk_body_impl(std::uint64_t remain, string_view body, error_code& ec) override;
   void on_finish_impl(error_code&) override {}
 
+  State fail(int status);
+
   Request& request_;
+  const size_t header_limit_bytes_;
+  size_t header_bytes_ = 0;  // of those done with
   std::string_view feeding_;
   int failed_status_ = 0;
   bool is_http_11_ = false;

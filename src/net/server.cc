@@ -65,12 +65,6 @@ class Listener {
     closed.get_future().wait();
   }
 
-  // A connection ended, so there is room for another one. From any worker's thread.
-  void on_room() {
-    if (!waiting_for_room_.exchange(false)) return;
-    asio::post(acceptor_.get_executor(), [this] { accept(); });
-  }
-
  private:
   Tcp::endpoint resolve() {
     error_code ec;
@@ -85,20 +79,17 @@ class Listener {
                                          e.code().message()));
   }
 
-  size_t connection_count() const {
+  bool is_full() const {
     size_t count = 0;
     for (const auto& worker : workers_) count += worker->connection_count();
-    return count;
+    return count >= options_.max_connections;
   }
 
   void accept() {
     if (stopped_) return;
-    if (connection_count() >= options_.max_connections) {
-      waiting_for_room_ = true;
-      // One may have ended before the flag was up.
-      if (connection_count() >= options_.max_connections || !waiting_for_room_.exchange(false)) {
-        return;
-      }
+    if (is_full()) {
+      accept_with_room();
+      return;
     }
     Worker& worker = *workers_[next_];
     next_ = (next_ + 1) % workers_.size();
@@ -113,10 +104,25 @@ class Listener {
       // Out of file descriptors or memory: that passes, and a loop without a pause would not help
       // it.
       spdlog::warn("cannot accept a connection: {}", ec.message());
-      retry_.expires_after(std::chrono::milliseconds(100));
-      retry_.async_wait([this](const error_code& cancelled) {
-        if (!cancelled) accept();
-      });
+      accept_after(std::chrono::milliseconds(100));
+    });
+  }
+
+  // Idle connections give way only if somebody is there to take their place.
+  void accept_with_room() {
+    acceptor_.async_wait(Tcp::acceptor::wait_read, [this](const error_code& ec) {
+      if (stopped_ || ec == asio::error::operation_aborted) return;
+      if (is_full()) {
+        for (auto& worker : workers_) worker->make_room();
+      }
+      accept_after(std::chrono::milliseconds(is_full() ? 10 : 0));
+    });
+  }
+
+  void accept_after(std::chrono::milliseconds pause) {
+    retry_.expires_after(pause);
+    retry_.async_wait([this](const error_code& cancelled) {
+      if (!cancelled) accept();
     });
   }
 
@@ -126,15 +132,13 @@ class Listener {
   asio::steady_timer retry_;
   size_t next_ = 0;
   bool stopped_ = false;
-  std::atomic<bool> waiting_for_room_{false};
 };
 
 Server::Server(ServerOptions options)
     : options_(std::move(options)), memory_(options_.memory_limit_bytes) {
   if (options_.threads == 0) options_.threads = std::max(1u, std::thread::hardware_concurrency());
   for (unsigned i = 0; i < options_.threads; ++i) {
-    workers_.push_back(
-        std::make_unique<Worker>(options_, memory_, counts_, [this] { listener_->on_room(); }));
+    workers_.push_back(std::make_unique<Worker>(options_, memory_, counts_));
   }
   listener_ = std::make_unique<Listener>(options_, workers_);
 }
@@ -176,6 +180,9 @@ void Server::write_metrics(metrics::Text& text) const {
              static_cast<double>(options_.max_connections));
   text.counter("stator_connections_accepted_total", "Connections accepted.",
                counts_.accepted.value());
+  text.counter("stator_connections_gave_way_total",
+               "Idle connections that were closed because others waited and there was no room.",
+               counts_.gave_way.value());
   text.counter("stator_requests_refused_total",
                "Requests answered before they were read: not HTTP, too large, or too much memory.",
                counts_.refused.value());

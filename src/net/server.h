@@ -20,7 +20,8 @@ struct ServerOptions {
   std::string host = "127.0.0.1";  // an IP address, or a name that resolves to one
   uint16_t port = 8000;            // 0: any free one
   unsigned threads = 0;            // 0: as many as the hardware has
-  // At this many open connections the server accepts no further one until another ends.
+  // At this many open connections a further one waits until another ends. One that waits makes
+  // those end that have had no request for longest.
   size_t max_connections = 10'000;
   size_t body_limit_bytes = 16 * 1024 * 1024;
   // Of large bodies and of answers not yet taken, all connections together. Beyond it requests get
@@ -44,7 +45,8 @@ class Listener;
 // What the connections of a server did since it started.
 struct ServerCounts {
   metrics::Counter accepted;
-  metrics::Counter refused;  // requests that are none, or too large, or too much at a time
+  metrics::Counter gave_way;  // idle ones that were closed for others
+  metrics::Counter refused;   // requests that are none, or too large, or too much at a time
   metrics::Counter received_bytes;
   metrics::Counter sent_bytes;
 };

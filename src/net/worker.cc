@@ -3,6 +3,8 @@
 #include <boost/asio/post.hpp>
 
 #include <algorithm>
+#include <optional>
+#include <vector>
 
 #include "common/log.h"
 #include "net/connection.h"
@@ -11,12 +13,18 @@ namespace stator::net {
 
 namespace asio = boost::asio;
 
-Worker::Worker(const ServerOptions& options, MemoryBudget& memory, ServerCounts& counts,
-               std::function<void()> on_end)
+namespace {
+
+// A client that has just been answered most likely asks again at once.
+constexpr std::chrono::milliseconds kNotYetIdle{1'000};
+constexpr size_t kGiveWayAtOnce = 32;
+
+}  // namespace
+
+Worker::Worker(const ServerOptions& options, MemoryBudget& memory, ServerCounts& counts)
     : options_(options),
       memory_(memory),
       counts_(counts),
-      on_end_(std::move(on_end)),
       guard_(asio::make_work_guard(context_)),
       timer_(context_) {
   // A time-out is noticed late by a quarter of the shortest one.
@@ -79,16 +87,34 @@ void Worker::end(Connection* connection) {
   connections_.erase(connection);
   delete connection;
   count_.fetch_sub(1, std::memory_order_relaxed);
-  on_end_();
   end_if_drained();
 }
 
 void Worker::tick() {
+  // A timer that was already due when the last connection ended could not be cancelled any more.
+  if (draining_ && connections_.empty()) return;
   const SteadyTime now = std::chrono::steady_clock::now();
   for (Connection* connection : connections_) connection->close_if_late(now);
   timer_.expires_after(tick_interval_);
   timer_.async_wait([this](const boost::system::error_code& ec) {
     if (!ec) tick();
+  });
+}
+
+void Worker::make_room() {
+  asio::post(context_, [this] {
+    const SteadyTime latest = std::chrono::steady_clock::now() - kNotYetIdle;
+    std::vector<std::pair<SteadyTime, Connection*>> idle;
+    for (Connection* connection : connections_) {
+      const std::optional<SteadyTime> since = connection->idle_since();
+      if (since && *since <= latest) idle.emplace_back(*since, connection);
+    }
+    const auto end = idle.begin() + static_cast<ptrdiff_t>(std::min(idle.size(), kGiveWayAtOnce));
+    std::partial_sort(idle.begin(), end, idle.end());
+    for (auto one = idle.begin(); one != end; ++one) {
+      counts_.gave_way.add();
+      one->second->close();
+    }
   });
 }
 

@@ -9,7 +9,6 @@
 
 #include <atomic>
 #include <chrono>
-#include <functional>
 #include <thread>
 #include <unordered_set>
 
@@ -26,13 +25,11 @@ using Socket =
     boost::asio::basic_stream_socket<boost::asio::ip::tcp, boost::asio::io_context::executor_type>;
 using SteadyTime = std::chrono::steady_clock::time_point;
 
-// Everything but post(), adopt(), drain(), cut_off() and the counts runs on the worker's own
-// thread.
+// Everything but post(), adopt(), make_room(), drain(), cut_off() and the counts runs on the
+// worker's own thread.
 class Worker final : public Executor {
  public:
-  // `on_end` is called after a connection ended.
-  Worker(const ServerOptions& options, MemoryBudget& memory, ServerCounts& counts,
-         std::function<void()> on_end);
+  Worker(const ServerOptions& options, MemoryBudget& memory, ServerCounts& counts);
   ~Worker() override;
 
   void start(Handler& handler);
@@ -41,6 +38,8 @@ class Worker final : public Executor {
   void post(std::coroutine_handle<> handle) override;
   // Serves a connection that was accepted for this worker's loop. From any thread.
   void adopt(Socket socket);
+  // Closes a few of the connections that have been idle for a while, those of longest first.
+  void make_room();
   // Closes idle connections, lets the others answer; the thread ends after the last one.
   void drain();
   // Closes all connections. The thread still ends only after the last request came back from its
@@ -68,7 +67,6 @@ class Worker final : public Executor {
   MemoryBudget& memory_;
   ServerCounts& counts_;
   Handler* handler_ = nullptr;
-  std::function<void()> on_end_;
   boost::asio::io_context context_{1};
   boost::asio::executor_work_guard<boost::asio::io_context::executor_type> guard_;
   boost::asio::steady_timer timer_;

@@ -25,7 +25,8 @@ constexpr const char* kAbout =
     "  stator config [OPTIONS]   prints what is in force and from where\n"
     "  stator health [OPTIONS]   asks the server at --host and --port whether it is ready\n"
     "  stator shell              PartiQL and table commands at a prompt; see stator shell --help\n"
-    "  stator import, export     moves tables in and out; see stator import --help\n\n"
+    "  stator import, export     moves tables in and out; see stator import --help\n"
+    "  stator check DIRECTORY    verifies a data directory that no server uses\n\n"
     "Every option is also an environment variable "
     "(--data-dir: STATOR_DATA_DIR) and a key of the configuration file (data-dir); a flag is "
     "stronger "
@@ -234,6 +235,8 @@ const std::vector<Option>& table() {
        s3_text(&objects::S3Options::ca_file)},
       {"max-connections", "N", "connections open at a time (10000)",
        number(1, 1'000'000, [](Options& o, uint64_t v) { o.net.max_connections = v; })},
+      {"max-requests", "N", "requests under way at a time; further ones are answered 503 (4096)",
+       number(1, 1'000'000, [](Options& o, uint64_t v) { o.max_requests = v; })},
       {"request-memory-mb", "MB", "large requests and answers not yet taken, all together (1024)",
        number(16, 1'048'576, [](Options& o, uint64_t v) { o.net.memory_limit_bytes = v << 20; })},
       {"header-timeout-ms", "MS", "for a request's header to arrive (10000)",

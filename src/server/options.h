@@ -24,6 +24,7 @@ struct Options {
   triggers::Addresses addresses;
   triggers::KinesisOptions kinesis;  // [kinesis]
   int64_t trigger_retry_ms = 1000;
+  size_t max_requests = 4096;  // under way at a time
   std::string log_level = "info";
   LogFormat log_format = LogFormat::kText;
   uint64_t slow_ms = 1000;  // requests that take longer are logged; 0: none

@@ -31,8 +31,12 @@ constexpr std::string_view kTable = R"({"TableName": "Tab", "BillingMode": "PAY_
 // So that what one input left behind does not grow without end.
 constexpr int kInputsOfADatabase = 500;
 
+class Subject;
+Subject& subject();
+
 class Subject {
  public:
+  void close() { database_.reset(); }
   Answer execute(std::string_view operation, std::string_view body) {
     if (database_ == nullptr || used_++ == kInputsOfADatabase) open();
     const auto service =
@@ -54,6 +58,7 @@ class Subject {
     options.durability = engine::Durability::kMemory;
     options.block_cache_bytes = 1 << 20;
     database_ = Database::open(std::move(options));
+    fuzz::before_end([] { subject().close(); });
     used_ = 0;
     if (run("CreateTable", kTable).status != 200) std::abort();
     run("PutItem",
@@ -69,15 +74,19 @@ class Subject {
   int used_ = 0;
 };
 
+// Never destroyed itself, but its threads have to end before RocksDB's statics do.
+Subject& subject() {
+  static Subject& only = *new Subject;
+  return only;
+}
+
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  // Never destroyed: RocksDB's own statics end before this one would.
-  static Subject& subject = *new Subject;
   const std::string_view input(reinterpret_cast<const char*>(data), size);
   const size_t line = std::min(input.find('\n'), input.size());
   const std::string_view body = input.substr(std::min(line + 1, input.size()));
-  const Answer answer = subject.execute(input.substr(0, line), body);
+  const Answer answer = subject().execute(input.substr(0, line), body);
   json::Document document;
   // Some answers of success have no body.
   const bool is_json = answer.body.empty() || document.parse(answer.body);

@@ -67,6 +67,14 @@ def test_chunked_bodies(client):
     assert client.answer().body == EMPTY_LIST
 
 
+def test_an_empty_chunked_body_in_single_bytes(server, client):
+    for byte in head(Transfer_Encoding="chunked") + b"\r\n0\r\n\r\n":
+        client.send(bytes([byte]))
+    assert b"SerializationException" in client.answer().body
+    with server.connect() as other:
+        assert other.send(request()).answer().status == 200
+
+
 def test_a_large_chunked_body(client):
     body = b'{"Limit":1' + b" " * 1_000_000 + b"}"
     client.send(head(Transfer_Encoding="chunked") + b"\r\n")

@@ -175,16 +175,29 @@ def test_an_idle_connection_is_closed(start):
 
 def test_connections_are_bounded(start):
     server = start("--max-connections", "2", "--threads", "2")
-    first, second, third = (server.connect() for _ in range(3))
-    with first, second, third:
-        assert first.send(request()).answer().status == 200
-        assert second.send(request()).answer().status == 200
+    first, second = (server.connect().send(head(Content_Length=2) + b"\r\n") for _ in range(2))
+    with first, second, server.connect() as third:
         third.send(request()).sock.settimeout(0.3)
         with pytest.raises(socket.timeout):
             third.answer()
+        assert first.send(b"{}").answer().status == 200
         first.close()
-        third.sock.settimeout(10)
+        third.sock.settimeout(20)
         assert third.answer().status == 200
+
+
+def test_idle_connections_give_way_to_those_that_wait(start):
+    server = start("--max-connections", "20", "--threads", "2")
+    busy = server.connect(timeout=60).send(head(Content_Length=2) + b"\r\n")
+    silent = [server.connect() for _ in range(9)]
+    used = [server.connect(timeout=60) for _ in range(10)]
+    for client in used:
+        assert client.send(request()).answer().status == 200
+    with server.connect(timeout=60) as another:
+        assert another.send(request()).answer().status == 200
+    assert busy.send(b"{}").answer().status == 200
+    for client in [busy, *silent, *used]:
+        client.close()
 
 
 def test_many_connections_at_once(server):

@@ -65,6 +65,29 @@ TEST(RequestParser, ReadsTheSameFromPiecesOfAnySize) {
   }
 }
 
+TEST(RequestParser, ReadsAnEmptyChunkedBodyFromPiecesOfAnySize) {
+  const std::string wire = "POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\nnext";
+  for (size_t step = 1; step <= wire.size(); ++step) {
+    const Parsed parsed(wire, step);
+    ASSERT_EQ(parsed.state, State::kDone) << step << " " << parsed.status;
+    EXPECT_EQ(parsed.request.body, "");
+    EXPECT_EQ(wire.substr(parsed.used), "next");
+  }
+}
+
+TEST(RequestParser, CountsTheHeaderTheSameHoweverItArrives) {
+  const std::string start = "GET / HTTP/1.1\r\nLong: ";
+  const std::string end = "\r\n\r\n";
+  for (const size_t size : {999u, 1000u, 1001u, 1500u}) {
+    const std::string wire = start + std::string(size - start.size() - end.size(), 'x') + end;
+    for (const size_t step : {size_t{1}, size_t{7}, size_t{998}, wire.size()}) {
+      const Parsed parsed(wire, step);
+      EXPECT_EQ(parsed.status, size <= 1000 ? 0 : 431) << size << " bytes, by " << step;
+      EXPECT_EQ(parsed.state == State::kDone, size <= 1000);
+    }
+  }
+}
+
 TEST(RequestParser, TakesAbsoluteTargets) {
   EXPECT_EQ(Parsed("GET http://h:1/p?q HTTP/1.1\r\n\r\n").request.path, "/p");
   EXPECT_EQ(Parsed("GET http://h:1 HTTP/1.1\r\n\r\n").request.path, "/");

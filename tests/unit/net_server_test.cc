@@ -59,12 +59,18 @@ class TestHandler final : public Handler {
   Gate foreign_gate{false};
   Gate gate{true};
   std::atomic<bool> has_executor{true};
+  std::atomic<bool> is_blocked{false};  // a thread, in a handler
+  std::atomic<bool> unblock{false};
 
   Task<void> handle(Request& request, Response& response) override {
     if (Executor::current() == nullptr) has_executor = false;
     if (request.path == "/throw") throw std::runtime_error("thrown");
     if (request.path == "/foreign") co_await Gate::Wait(foreign_gate);
     if (request.path == "/gate") co_await Gate::Wait(gate);
+    if (request.path == "/block") {
+      is_blocked = true;
+      while (!unblock) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
     if (request.path == "/large") response.body.assign(20'000'000, 'x');
     if (response.body.empty()) response.body = request.path;
   }
@@ -235,6 +241,31 @@ TEST_F(ServerTest, DrainThatTakesTooLongCutsConnectionsOffButWaitsForHandlers) {
   handler_.gate.open();
   drain.join();
   EXPECT_FALSE(in_time);
+}
+
+// A busy thread finds its timer due and the drain waiting at the same moment.
+TEST_F(ServerTest, DrainEndsAThreadWhoseTimerWasDueMeanwhile) {
+  ServerOptions options;
+  options.threads = 2;
+  options.header_timeout = std::chrono::milliseconds(40);  // looked at every 10 ms
+  options.drain_timeout = std::chrono::seconds(20);
+  start(options);
+  Client first(server_->port());  // of the thread that closes the port
+  first.get("/a");
+  EXPECT_EQ(first.body(), "/a");
+  Client second(server_->port());
+  second.send("GET /block HTTP/1.1\r\nConnection: close\r\n\r\n");
+  wait_until([&] { return handler_.is_blocked.load(); });
+  std::thread drainer([&] {
+    const auto begin = std::chrono::steady_clock::now();
+    EXPECT_TRUE(server_->drain());
+    EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(15));
+  });
+  EXPECT_TRUE(first.at_end());
+  std::this_thread::sleep_for(std::chrono::milliseconds(50));  // the timer's
+  handler_.unblock = true;
+  EXPECT_EQ(second.body(), "/block");
+  drainer.join();
 }
 
 TEST_F(ServerTest, LargeBodiesBeyondTheMemoryLimitAre503) {
