@@ -21,6 +21,7 @@
 #include "json/reader.h"
 #include "json/writer.h"
 #include "moving/checkpoint.h"
+#include "moving/interruption.h"
 #include "moving/item_source.h"
 #include "moving/progress.h"
 #include "moving/scan.h"
@@ -98,6 +99,7 @@ class FolderExport {
     std::unique_ptr<transfer::ExportFile> file;
     std::string line;
     while (reader->read(page, 0)) {
+      Interruption::check();
       if (!file) {
         std::string name;
         {
@@ -249,6 +251,7 @@ class CsvExport {
     std::vector<Change> page;
     uint64_t noted_bytes = spooled.bytes;
     while (reader->read(page, 0)) {
+      Interruption::check();
       for (const Change& change : page) {
         out << change.json << '\n';
         spooled.bytes += change.json.size() + 1;
@@ -341,6 +344,7 @@ ExportResult export_table(client::Endpoint& endpoint, const ExportOptions& optio
   std::atomic<uint64_t> items{0};
   std::string folder;
   {
+    const Interruption interruption;
     const Progress progress(
         [&] {
           return ProgressState{items.load(), items.load(), static_cast<uint64_t>(table.item_count)};

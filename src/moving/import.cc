@@ -13,6 +13,7 @@
 #include "json/reader.h"
 #include "json/writer.h"
 #include "moving/checkpoint.h"
+#include "moving/interruption.h"
 #include "moving/progress.h"
 
 namespace stator::moving {
@@ -96,6 +97,7 @@ class Importer {
   ImportResult run() {
     const auto start = std::chrono::steady_clock::now();
     {
+      const Interruption interruption;
       const Progress progress([this] { return look(); }, options_.quiet);
       std::vector<std::thread> readers;
       for (size_t i = 0; i < std::min(kMostReaders, parts_.size()); ++i)
@@ -159,6 +161,7 @@ class Importer {
     uint64_t number = 0;
     std::vector<Change> changes;
     while (reader->read(changes, kBatchItems)) {
+      Interruption::check();
       parts_[part].done = reader->done();
       // A page of another endpoint has more than one batch; only behind all of them is a position.
       size_t begin = 0;
@@ -288,6 +291,8 @@ class Importer {
     ProgressState state;
     state.items = resumed_items_ + written_.load();
     for (const Part& part : parts_) state.done += part.done.load();
+    // A place in a file counts what lies before it, a number of items does not.
+    if (!source_.counts_bytes()) state.done += resumed_items_;
     state.total = source_.total();
     return state;
   }

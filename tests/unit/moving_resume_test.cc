@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <csignal>
 #include <filesystem>
 #include <fstream>
 #include <map>
@@ -182,6 +183,34 @@ TEST_F(Resume, WhatAnUnfinishedFileHadBehindTheNoteIsNotTwice) {
   const std::string csv = text_of(folder_ / "out" / "Things.csv");
   EXPECT_EQ(std::count(csv.begin(), csv.end(), '\n'), 21);
   EXPECT_EQ(csv.find("half"), std::string::npos);
+}
+
+// Sends itself a signal while the first page is read.
+class Interrupting final : public client::Endpoint {
+ public:
+  explicit Interrupting(client::Endpoint& table) : table_(table) {}
+  client::Reply send(std::string_view operation, std::string body) override {
+    if (operation == "Scan") std::raise(SIGINT);
+    return table_.send(operation, std::move(body));
+  }
+  std::string name() const override { return table_.name(); }
+
+ private:
+  client::Endpoint& table_;
+};
+
+TEST_F(Resume, ASignalEndsItAndTheSameCallGoesOn) {
+  table_.answer(100);
+  ExportOptions options = export_options(true);
+  options.segments = 1;  // a second signal would end the test
+  Interrupting interrupted(table_);
+  try {
+    export_table(interrupted, options);
+    ADD_FAILURE() << "it went on";
+  } catch (const std::runtime_error& error) {
+    EXPECT_STREQ(error.what(), "interrupted; the same command goes on from here");
+  }
+  EXPECT_EQ(export_table(table_, options).items, 2U * Table::kPages);
 }
 
 TEST_F(Resume, AnImport) {
