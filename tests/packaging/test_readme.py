@@ -74,6 +74,12 @@ def test_its_options_are_those_that_there_are():
     assert {name for name in there if name not in named} <= {"s3-secret-key", "s3-session-token"}
 
 
+def test_its_table_of_suites_is_that_of_run_tests():
+    suites = re.search(r"^all=\((.*)\)$", (ROOT / "tools" / "run-tests").read_text(), re.M).group(1).split()
+    table = README.split("\n## Tests\n", 1)[1].split("\n## ", 1)[0]
+    assert set(re.findall(r"^\| ([a-z]+) \| `", table, re.M)) == set(suites)
+
+
 def anchors(text):
     """What GitHub calls the headings of a document."""
     headings = re.findall(r"^#+ (.*)$", re.sub(r"```.*?```", "", text, flags=re.S), re.M)
