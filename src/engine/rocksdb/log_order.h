@@ -4,9 +4,11 @@
 #include <rocksdb/wal_filter.h>
 
 #include <cstdint>
+#include <filesystem>
 #include <map>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace stator::engine {
 
@@ -16,9 +18,14 @@ namespace stator::engine {
 class LogOrder final : public rocksdb::WalFilter {
  public:
   // What to do at a gap: end there, as if nothing had been written after it, or refuse.
-  explicit LogOrder(bool ends_at_gap) : ends_at_gap_(ends_at_gap) {}
+  enum class AtGap { kEnd, kRefuse };
+  // `unflushed` if logs were not flushed to disk: then one may have lost all that it had, although
+  // the next one has not.
+  LogOrder(std::filesystem::path directory, AtGap at_gap, bool unflushed);
 
   bool found_gap() const { return found_gap_; }
+  // What is in older logs is in data files too. 0 until the replay has begun.
+  uint64_t first_log() const { return first_log_; }
 
   static const char* kClassName() { return "LogOrder"; }
   const char* Name() const override { return kClassName(); }
@@ -29,8 +36,13 @@ class LogOrder final : public rocksdb::WalFilter {
                                      bool* is_changed) override;
 
  private:
-  const bool ends_at_gap_;
-  uint64_t first_log_ = 0;  // older ones are in files already
+  bool is_gap_before(unsigned long long log);
+
+  const std::filesystem::path directory_;
+  const AtGap at_gap_;
+  const std::vector<uint64_t> logs_;  // that should have records if a later one has
+  uint64_t first_log_ = 0;
+  uint64_t current_log_ = 0;
   std::optional<uint64_t> next_;
   bool found_gap_ = false;
 };

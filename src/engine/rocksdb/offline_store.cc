@@ -111,7 +111,7 @@ OfflineStore::Files OfflineStore::read_files() {
   }
   for (const std::string& copy : copies())
     reader.read_folder(directory_ / "backups" / copy, "backups/" + copy + "/");
-  for (const LogDamage& log : read_logs(data)) {
+  for (const LogDamage& log : read_logs(data, store_ != nullptr ? store_->first_log() : 0)) {
     ++files.count;
     if (log.is_torn) files.ends_in_a_torn_record = true;
     if (log.damaged_at && !log.is_torn) {

@@ -164,15 +164,15 @@ std::string text_of(const rocksdb::Status& status) {
 }
 
 [[noreturn]] void throw_not_opened(const DataDirectory& directory, const rocksdb::Status& status,
-                                   bool found_gap) {
+                                   const LogOrder& order) {
   if (!status.IsCorruption() && !status.IsPathNotFound()) {
     throw EngineError("The data directory " + directory.name() +
                       " cannot be opened: " + text_of(status) + ".");
   }
   std::string what = text_of(status);
-  bool is_log = found_gap;
-  if (found_gap) what = "records are missing in its log";
-  for (const LogDamage& log : read_logs(directory.data())) {
+  bool is_log = order.found_gap();
+  if (is_log) what = "records are missing in its log";
+  for (const LogDamage& log : read_logs(directory.data(), order.first_log())) {
     if (!log.damaged_at || log.is_torn || is_log) continue;
     what = "its log " + log.name + " is not what was written, from byte " +
            std::to_string(*log.damaged_at) + " on";
@@ -256,7 +256,10 @@ void Store::open_files(const RocksdbOptions& options, rocksdb::Options& rocksdb_
   rocksdb::DB* db = nullptr;
   const auto open = [&](rocksdb::WALRecoveryMode mode) {
     rocksdb_options.wal_recovery_mode = mode;
-    log_order_ = std::make_unique<LogOrder>(mode == rocksdb::WALRecoveryMode::kPointInTimeRecovery);
+    const bool ends = mode == rocksdb::WALRecoveryMode::kPointInTimeRecovery;
+    log_order_ = std::make_unique<LogOrder>(directory_->data(),
+                                            ends ? LogOrder::AtGap::kEnd : LogOrder::AtGap::kRefuse,
+                                            durability_ == Durability::kOs);
     rocksdb_options.wal_filter = log_order_.get();
     return options.read_only ? rocksdb::DB::OpenForReadOnly(rocksdb_options, data, &db)
                              : rocksdb::DB::Open(rocksdb_options, data, &db);
@@ -267,7 +270,8 @@ void Store::open_files(const RocksdbOptions& options, rocksdb::Options& rocksdb_
   if (status.IsCorruption()) {
     // The machine may have stopped in the middle of a flush and kept some later part of a commit
     // but not an earlier one. And without flushes any part of the log may be missing.
-    const bool torn = !log_order_->found_gap() && only_last_record_is_torn(data);
+    const bool torn =
+        !log_order_->found_gap() && only_last_record_is_torn(data, log_order_->first_log());
     if (torn || durability_ == Durability::kOs) {
       spdlog::warn(
           "The log in {} {}: {}.", directory_->name(),
@@ -277,7 +281,7 @@ void Store::open_files(const RocksdbOptions& options, rocksdb::Options& rocksdb_
       status = open(rocksdb::WALRecoveryMode::kPointInTimeRecovery);
     }
   }
-  if (!status.ok()) throw_not_opened(*directory_, status, log_order_->found_gap());
+  if (!status.ok()) throw_not_opened(*directory_, status, *log_order_);
   db_.reset(db);
   if (!options.read_only) directory_->note_log(*db_);
 }

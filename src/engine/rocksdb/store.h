@@ -44,6 +44,9 @@ class Store {
   // At least the version of the newest commit at the time of opening; new ones are higher.
   uint64_t opened_version() const { return opened_version_; }
 
+  // Logs before this one are not needed any more: they were not when it was opened.
+  uint64_t first_log() const { return log_order_->first_log(); }
+
   // A write failed: its log is not touched again.
   void mark_failed() { failed_.store(true); }
   // Nothing is written any more. Whoever wants memory to be written out asks before: RocksDB does

@@ -1,8 +1,11 @@
 #include "engine/rocksdb/wal_tail.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <cstdlib>
 #include <fstream>
 #include <iterator>
 #include <optional>
@@ -164,38 +167,49 @@ std::string read_last_block(const std::filesystem::path& path) {
   return block;
 }
 
-// The logs of a directory, the newest last; none if it cannot be read.
-std::vector<std::filesystem::path> logs_of(const std::filesystem::path& directory) {
-  std::vector<std::filesystem::path> logs;
-  std::error_code error;
-  for (const auto& entry : std::filesystem::directory_iterator(directory, error)) {
-    if (entry.path().extension() == ".log") logs.push_back(entry.path());
-  }
-  if (error) return {};
-  // Their names are numbers of the same width, or longer ones.
-  std::sort(logs.begin(), logs.end(),
-            [](const std::filesystem::path& a, const std::filesystem::path& b) {
-              const std::string& left = a.native();
-              const std::string& right = b.native();
-              return left.size() != right.size() ? left.size() < right.size() : left < right;
-            });
-  return logs;
-}
-
 }  // namespace
 
-std::vector<LogDamage> read_logs(const std::filesystem::path& directory) {
-  const std::vector<std::filesystem::path> logs = logs_of(directory);
+std::vector<uint64_t> log_numbers(const std::filesystem::path& directory) {
+  std::vector<uint64_t> numbers;
+  std::error_code error;
+  for (const auto& entry : std::filesystem::directory_iterator(directory, error)) {
+    if (entry.path().extension() == ".log")
+      numbers.push_back(std::strtoull(entry.path().stem().c_str(), nullptr, 10));
+  }
+  if (error) return {};
+  std::sort(numbers.begin(), numbers.end());
+  return numbers;
+}
+
+std::filesystem::path log_path(const std::filesystem::path& directory, uint64_t number) {
+  return directory / fmt::format("{:06}.log", number);
+}
+
+bool begins_with_record(const std::filesystem::path& log) {
+  std::ifstream file(log, std::ios::binary);
+  std::string block(kBlockBytes, '\0');
+  file.read(block.data(), static_cast<std::streamsize>(block.size()));
+  block.resize(static_cast<size_t>(file.gcount()));
+  const std::optional<Fragment> fragment = fragment_at(block, 0);
+  return fragment && (fragment->type == kFull || fragment->type == kFirst);
+}
+
+std::vector<LogDamage> read_logs(const std::filesystem::path& directory, uint64_t first_log) {
+  std::vector<uint64_t> logs = log_numbers(directory);
+  std::erase_if(logs, [&](uint64_t number) { return number < first_log; });
   // The newest that has something in it: one that was just begun is still empty.
   size_t newest = logs.size();
   std::error_code error;
-  while (newest > 0 && std::filesystem::file_size(logs[newest - 1], error) == 0) --newest;
+  while (newest > 0 &&
+         std::filesystem::file_size(log_path(directory, logs[newest - 1]), error) == 0)
+    --newest;
   std::vector<LogDamage> found;
   for (size_t i = 0; i < logs.size(); ++i) {
-    const std::string log = read_file(logs[i]);
+    const std::filesystem::path path = log_path(directory, logs[i]);
+    const std::string log = read_file(path);
     const size_t damage = first_damage(log);
     LogDamage& one = found.emplace_back();
-    one.name = logs[i].filename().string();
+    one.name = path.filename().string();
     if (damage == log.size()) continue;
     one.damaged_at = damage;
     one.is_torn =
@@ -204,9 +218,9 @@ std::vector<LogDamage> read_logs(const std::filesystem::path& directory) {
   return found;
 }
 
-bool only_last_record_is_torn(const std::filesystem::path& directory) {
+bool only_last_record_is_torn(const std::filesystem::path& directory, uint64_t first_log) {
   bool torn = false;
-  for (const LogDamage& log : read_logs(directory)) {
+  for (const LogDamage& log : read_logs(directory, first_log)) {
     if (log.damaged_at && !log.is_torn) return false;
     torn = torn || log.is_torn;
   }
@@ -214,12 +228,13 @@ bool only_last_record_is_torn(const std::filesystem::path& directory) {
 }
 
 bool last_record_was_altered(const std::filesystem::path& directory) {
-  std::vector<std::filesystem::path> logs = logs_of(directory);
+  std::vector<uint64_t> logs = log_numbers(directory);
   // A log that was just begun is still empty.
   std::error_code error;
-  while (!logs.empty() && std::filesystem::file_size(logs.back(), error) == 0) logs.pop_back();
+  while (!logs.empty() && std::filesystem::file_size(log_path(directory, logs.back()), error) == 0)
+    logs.pop_back();
   if (logs.empty()) return false;
-  const std::string block = read_last_block(logs.back());
+  const std::string block = read_last_block(log_path(directory, logs.back()));
   size_t at = 0;
   while (const std::optional<Fragment> fragment = header_at(block, at))
     at = skip_block_trailer(at + fragment->bytes);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <filesystem>
 #include <optional>
 #include <string>
@@ -13,7 +14,8 @@ namespace stator::engine {
 // when the machine stops, only the last record of the newest log can be incomplete, in any of its
 // parts. True if that explains every damage that the newest log in `directory` has: nothing that
 // was acknowledged is behind it.
-bool only_last_record_is_torn(const std::filesystem::path& directory);
+// Logs before `first_log` are not needed any more.
+bool only_last_record_is_torn(const std::filesystem::path& directory, uint64_t first_log);
 
 // A machine that stops leaves parts of the last record unwritten: missing, or zeros of whole
 // sectors. True if the last record of the newest log has all its parts and is still not what was
@@ -28,7 +30,13 @@ struct LogDamage {
   // Only the last record is concerned, which was never written whole and so never acknowledged.
   bool is_torn = false;
 };
-// Of every log in `directory`, the oldest first.
-std::vector<LogDamage> read_logs(const std::filesystem::path& directory);
+// Of every log in `directory` from `first_log` on, the oldest first.
+std::vector<LogDamage> read_logs(const std::filesystem::path& directory, uint64_t first_log);
+
+// The numbers of the logs in `directory`, in their order, and the path of one.
+std::vector<uint64_t> log_numbers(const std::filesystem::path& directory);
+std::filesystem::path log_path(const std::filesystem::path& directory, uint64_t number);
+// Whether the first bytes of a log are an intact part of a record.
+bool begins_with_record(const std::filesystem::path& log);
 
 }  // namespace stator::engine
