@@ -122,7 +122,14 @@ class HttpClientTest : public ::testing::Test {
 
   EchoHandler handler_;
   std::unique_ptr<Server> server_;
-  HttpClient client_;
+  // A sanitized build on a busy machine takes seconds to read the system's certificates.
+  static HttpClientOptions patient() {
+    HttpClientOptions options;
+    options.connect_timeout = std::chrono::seconds(60);
+    return options;
+  }
+
+  HttpClient client_{patient()};
   std::string message_;
 };
 
