@@ -33,6 +33,8 @@ def lines(workload, so_far):
             cost = result["cpu_s_per_million"] / max(1e-9, versus["servers"][name]["cpu_s_per_million"])
             time = versus["servers"][name]["per_s"] / result["per_s"]
             against.append(f"costs {time:.2f}x of {workload['versus']} ({cost:.2f}x the CPU)")
+        if name == "stator durable" and result.get("changes_per_commit", 0) > 0:
+            against.append(f"{result['changes_per_commit']:.1f} changes a flush")
         out.append(row((
             workload["name"] if not out else "", name, f"{result['per_s']:,.0f}",
             f"{limit:.2f}" if limit is not None and name != "nginx" else "", f"{result['p50_ms']:.2f}",

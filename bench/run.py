@@ -89,12 +89,13 @@ def load(server, workload):
 
 def drive(server, requests_file, connections, seconds, pause_ms=0):
     """One run of wrk against one server."""
-    before = server.cpu_s()
+    before, commits = server.cpu_s(), server.commits()
     done = subprocess.run(
         ["wrk", "-t1", f"-c{connections}", f"-d{max(1, round(seconds))}s", "--latency", "--timeout", "20s", "-s",
          str(HERE / "load.lua"), f"http://127.0.0.1:{server.port}/"],
         env={**os.environ, "BENCH_REQUESTS": requests_file, "BENCH_PAUSE_MS": str(pause_ms)}, capture_output=True, text=True, check=True)
     cpu_s = server.cpu_s() - before
+    committed, flushes = (after - earlier for after, earlier in zip(server.commits(), commits))
     line = next(line for line in done.stdout.splitlines() if line.startswith("RESULT "))
     result = json.loads(line.removeprefix("RESULT "))
     if result["failed"] or result["lost"]:
@@ -103,6 +104,7 @@ def drive(server, requests_file, connections, seconds, pause_ms=0):
         "per_s": result["requests"] / (result["duration_us"] / 1e6),
         "p50_ms": result["p50_us"] / 1000, "p99_ms": result["p99_us"] / 1000,
         "cpu_s_per_million": cpu_s / max(1, result["requests"]) * 1e6,
+        "changes_per_commit": committed / flushes if flushes else 0,
         "failed": result["failed"] + result["lost"], "resident_mb": server.resident_mb(),
     }
 

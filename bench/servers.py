@@ -2,11 +2,13 @@
 
 import os
 import pathlib
+import re
 import shutil
 import socket
 import subprocess
 import tempfile
 import time
+import urllib.request
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent
@@ -89,6 +91,10 @@ class Server:
             ticks += int(fields[11]) + int(fields[12])
         return ticks / os.sysconf("SC_CLK_TCK")
 
+    def commits(self):
+        """Changes committed and commits made so far, as far as it says."""
+        return 0, 0
+
     def resident_mb(self):
         kilobytes = 0
         for pid in self._pids():
@@ -111,6 +117,12 @@ class Stator(Server):
         binary = os.environ.get("STATOR_BINARY", str(ROOT / "build" / "stator"))
         where = ("--data-dir", os.path.join(self.directory, "data")) if "--in-memory" not in self.arguments else ()
         return [binary, "--port", str(self.port), *where, *self.arguments]
+
+    def commits(self):
+        with urllib.request.urlopen(f"http://127.0.0.1:{self.port}/_stator/metrics") as answer:
+            text = answer.read().decode()
+        return tuple(float(re.search(rf"^stator_engine_commit_changes_{what} (\S+)$", text, re.M).group(1))
+                     for what in ("sum", "count"))
 
 
 class Nginx(Server):
