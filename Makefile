@@ -2,9 +2,10 @@
 # make run    installs what is missing, builds, and serves on port 8000 (PORT=…; ARGS="--in-memory" for no files)
 # make test   installs what is missing, builds, and runs every test (SUITES="unit wire" for some of them)
 # make fuzz   builds the fuzz targets with libFuzzer and runs each for FUZZ_SECONDS (60); FUZZ="http key" for some
-# make soak   the crash, consistency and robustness tests for ROUNDS kills each (500)
+# make soak   power losses, kills, consistency and robustness: ROUNDS of each (500)
 # make test-asan, make test-tsan   the tests under the address and undefined-behaviour, or the thread sanitizer
 # make bench  measures the server beside nginx and its peers: see bench/README.md (BENCH="--only Query")
+# make bench-growth  the same at ten thousand, a million and twenty million items
 # make scale  a million items: an index built under writes and kills, items that expire (ITEMS=…; some ten minutes)
 #
 # make package  builds the server and a Debian package of it
@@ -27,7 +28,7 @@ SOURCES = $(shell git ls-files --cached --others --exclude-standard -- '*.cc' '*
 BENCH ?=
 ITEMS ?= 1000000
 
-.PHONY: build run test fuzz soak test-asan test-tsan bench scale package format format-check tidy clean
+.PHONY: build run test fuzz soak test-asan test-tsan bench bench-growth scale package format format-check tidy clean
 
 # The server alone, without what only tests need; a tree that is already configured keeps its settings.
 build:
@@ -49,8 +50,12 @@ fuzz:
 	@$(INSTALL) build test fuzz
 	@FUZZ_SECONDS=$(FUZZ_SECONDS) tools/fuzz $(FUZZ)
 
-soak: build
-	@$(INSTALL) test
+soak:
+	@$(INSTALL) build test
+	@$(CONFIGURE) -DSTATOR_TESTS=ON
+	@cmake --build $(BUILD) --target stator test_engine test_database
+	@STATOR_ROUNDS=$(ROUNDS) $(BUILD)/test_engine --gtest_filter='*PowerLoss*' --gtest_brief=1
+	@STATOR_ROUNDS=$(ROUNDS) $(BUILD)/test_database --gtest_filter='*PowerLoss*' --gtest_brief=1
 	@BUILD=$(BUILD) STATOR_ROUNDS=$(ROUNDS) tools/run-tests crash consistency robust
 
 # Debian's RocksDB is not instrumented: tests/tsan.supp says what is known of it. A sanitized server is slow, so the
@@ -67,9 +72,19 @@ test-asan test-tsan: test-%:
 bench:
 	@$(INSTALL) build bench
 	@$(CONFIGURE) -DSTATOR_BENCH=ON
-	@cmake --build $(BUILD) --target stator bench_micro
+	@cmake --build $(BUILD) --target stator bench_micro bench_raw
 	@npm --prefix bench/peers install --no-audit --no-fund --no-package-lock || echo "bench: no peers from npm"
+	@if command -v mvn java >/dev/null; then mvn -q -B -f bench/peers/pom.xml dependency:copy-dependencies \
+	  -DoutputDirectory=dynamodb-local || echo "bench: no DynamoDB Local from Maven"; fi
 	@bench/run.py $(BENCH)
+	@bench/instructions.py
+
+# The same requests at ten thousand, a million and twenty million items; some twenty minutes and 10 GB of disk.
+bench-growth:
+	@$(INSTALL) build bench
+	@$(CONFIGURE) -DSTATOR_BENCH=ON
+	@cmake --build $(BUILD) --target stator
+	@bench/growth.py $(BENCH)
 
 scale: build
 	@STATOR_BINARY=$(BUILD)/stator /usr/bin/python3 tests/scale/index_under_writes.py --items $(ITEMS)

@@ -1,6 +1,7 @@
 """The table and the picture."""
 
 import html
+import math
 
 COLUMNS = ("workload", "server", "requests/s", "of nginx", "p50 ms", "p99 ms", "CPU s/million", "MB", "against peers")
 WIDTHS = (28, 15, 11, 9, 8, 8, 14, 8, 0)
@@ -46,7 +47,7 @@ def fact_lines(facts):
     return "\n".join(f"{name}: {value:.1f}" for name, value in facts.items())
 
 
-COLORS = {"nginx": "#9aa5b1", "stator memory": "#1f6feb", "stator durable": "#0b3d91", "dynoxide": "#e07b39",
+COLORS = {"nginx": "#9aa5b1", "stator memory": "#1f6feb", "stator durable": "#0b3d91", "dynoxide": "#e07b39", "dynoxide on disk": "#a0522d",
           "dynalite": "#c0a000", "dynamodb local": "#8b5cf6"}
 
 
@@ -75,3 +76,40 @@ def picture(results):
     return (f'<svg xmlns="http://www.w3.org/2000/svg" width="{left + width + 110}" height="{y + 10}" '
             f'font-family="sans-serif" font-size="12"><style>.n{{font-size:10px;fill:#555}}</style>'
             f'<rect width="100%" height="100%" fill="#fff"/>{"".join(legend)}{"".join(parts)}</svg>\n')
+
+
+def curve(sizes, names):
+    """Throughput over the number of items, both on logarithmic axes."""
+    left, top, width, height = 70, 40, 480, 260
+    items = sorted(sizes)
+    rates = [sizes[n][name]["per_s"] for n in items for name in names]
+    low, high = math.floor(math.log10(min(rates))), math.ceil(math.log10(max(rates)))
+
+    def x(n):
+        return left + width * (math.log10(n) - math.log10(items[0])) / max(1e-9, math.log10(items[-1] / items[0]))
+
+    def y(rate):
+        return top + height * (high - math.log10(rate)) / max(1, high - low)
+
+    parts = []
+    for power in range(low, high + 1):
+        parts.append(f'<line x1="{left}" x2="{left + width}" y1="{y(10 ** power):.1f}" y2="{y(10 ** power):.1f}" '
+                     f'stroke="#ddd"/><text x="{left - 8}" y="{y(10 ** power) + 4:.1f}" text-anchor="end">'
+                     f'{10 ** power:,}/s</text>')
+    for n in items:
+        parts.append(f'<text x="{x(n):.1f}" y="{top + height + 20}" text-anchor="middle">{n:,}</text>')
+        parts.append(f'<text x="{x(n):.1f}" y="{top + height + 36}" text-anchor="middle" class="n">'
+                     f'{sizes[n]["resident_mb"]:,.0f} MB</text>')
+    for i, name in enumerate(names):
+        color = ("#1f6feb", "#e07b39", "#2f9e44")[i % 3]
+        points = " ".join(f"{x(n):.1f},{y(sizes[n][name]['per_s']):.1f}" for n in items)
+        parts.append(f'<polyline points="{points}" fill="none" stroke="{color}" stroke-width="2"/>')
+        for n in items:
+            parts.append(f'<circle cx="{x(n):.1f}" cy="{y(sizes[n][name]["per_s"]):.1f}" r="3" fill="{color}"/>'
+                         f'<text x="{x(n) + 6:.1f}" y="{y(sizes[n][name]["per_s"]) - 6:.1f}" class="n">'
+                         f'{sizes[n][name]["per_s"]:,.0f}</text>')
+        parts.append(f'<rect x="{left + i * 130}" y="12" width="10" height="10" fill="{color}"/>'
+                     f'<text x="{left + i * 130 + 14}" y="21">{html.escape(name)}</text>')
+    return (f'<svg xmlns="http://www.w3.org/2000/svg" width="{left + width + 70}" height="{top + height + 50}" '
+            f'font-family="sans-serif" font-size="12"><style>.n{{font-size:10px;fill:#555}}</style>'
+            f'<rect width="100%" height="100%" fill="#fff"/>{"".join(parts)}</svg>\n')

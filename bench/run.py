@@ -87,13 +87,13 @@ def load(server, workload):
         client.call(operation, request)
 
 
-def drive(server, requests_file, connections, seconds):
+def drive(server, requests_file, connections, seconds, pause_ms=0):
     """One run of wrk against one server."""
     before = server.cpu_s()
     done = subprocess.run(
         ["wrk", "-t1", f"-c{connections}", f"-d{max(1, round(seconds))}s", "--latency", "--timeout", "20s", "-s",
          str(HERE / "load.lua"), f"http://127.0.0.1:{server.port}/"],
-        env={**os.environ, "BENCH_REQUESTS": requests_file}, capture_output=True, text=True, check=True)
+        env={**os.environ, "BENCH_REQUESTS": requests_file, "BENCH_PAUSE_MS": str(pause_ms)}, capture_output=True, text=True, check=True)
     cpu_s = server.cpu_s() - before
     line = next(line for line in done.stdout.splitlines() if line.startswith("RESULT "))
     result = json.loads(line.removeprefix("RESULT "))
@@ -107,7 +107,18 @@ def drive(server, requests_file, connections, seconds):
     }
 
 
-def measure(workload, seconds, rounds):
+def connections_for(workload, so_far):
+    """Of a workload at half load: so many that come every millisecond make half of what was reached."""
+    if not workload.half_of:
+        return workload.connections, 0
+    whole = next((done for done in so_far if done["name"] == workload.half_of), None)
+    if whole is None:
+        return workload.connections, 1
+    return max(1, round(whole["servers"]["stator memory"]["per_s"] / 2 / 900)), 1
+
+
+def measure(workload, seconds, rounds, so_far):
+    connections, pause_ms = connections_for(workload, so_far)
     servers = [server for server in all_servers()
                if (workload.limit or not server.is_limit)
                and (workload.peers or server.is_ours or server.is_limit)
@@ -139,7 +150,7 @@ def measure(workload, seconds, rounds):
             for number in range(rounds):
                 # Turned around each time, so that nobody is always the first after a pause.
                 for server in started if number % 2 == 0 else reversed(started):
-                    runs[server.name].append(drive(server, file.name, workload.connections, seconds))
+                    runs[server.name].append(drive(server, file.name, connections, seconds, pause_ms))
     finally:
         for server in started:
             server.stop()
@@ -165,6 +176,16 @@ def facts():
             server.stop()
         found[f"start-up to first answer, {name} (ms)"] = statistics.median(times) * 1000
         found[f"idle memory, {name} (MB)"] = idle
+    raw = ROOT / "build" / "bench_raw"
+    if raw.exists():
+        def ask(*arguments):
+            return float(subprocess.run([raw, *arguments], capture_output=True, text=True, check=True).stdout)
+        opened = []
+        for _ in range(11):
+            with tempfile.TemporaryDirectory(prefix="bench-") as directory:
+                opened.append(ask("open", os.path.join(directory, "raw")))
+        found["RocksDB's own open of a new directory (ms)"] = statistics.median(opened)
+        found["RocksDB's iterator (rows/s)"] = ask("scan", "1000000")
     with tempfile.NamedTemporaryFile() as stripped:
         binary = os.environ.get("STATOR_BINARY", str(ROOT / "build" / "stator"))
         if subprocess.run(["strip", "-o", stripped.name, binary], check=False).returncode == 0:
@@ -187,7 +208,7 @@ def main():
     for workload in WORKLOADS:
         if not re.search(asked.only, workload.name):
             continue
-        measured = measure(workload, asked.seconds, asked.rounds)
+        measured = measure(workload, asked.seconds, asked.rounds, results["workloads"])
         results["workloads"].append({"name": workload.name, "connections": workload.connections,
                                      "items_each": workload.items_each, "versus": workload.versus, "servers": measured})
         print(report.lines(results["workloads"][-1], results["workloads"]), flush=True)

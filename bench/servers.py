@@ -191,17 +191,21 @@ class Dynoxide(Peer):
 
 
 class DynamoDBLocal(Peer):
-    """DYNAMODB_LOCAL names the folder of its archive."""
+    """DYNAMODB_LOCAL names the folder of its archive; or its jars are where `make bench` puts them."""
 
-    @staticmethod
-    def folder():
-        folder = os.environ.get("DYNAMODB_LOCAL")
+    FETCHED = HERE / "peers" / "dynamodb-local"
+
+    @classmethod
+    def folder(cls):
+        folder = os.environ.get("DYNAMODB_LOCAL") or (str(cls.FETCHED) if cls.FETCHED.is_dir() else None)
         return folder if folder and shutil.which("java") else None
 
     def command(self):
         folder = self.folder()
-        return ["java", f"-Djava.library.path={folder}/DynamoDBLocal_lib", "-jar", f"{folder}/DynamoDBLocal.jar",
-                "-inMemory", "-sharedDb", "-port", str(self.port)]
+        libraries = f"{folder}/DynamoDBLocal_lib" if os.path.isdir(f"{folder}/DynamoDBLocal_lib") else folder
+        return ["java", f"-Djava.library.path={libraries}", "-cp", f"{folder}/*:{libraries}/*",
+                "com.amazonaws.services.dynamodbv2.local.main.ServerRunner", "-inMemory", "-sharedDb", "-port",
+                str(self.port)]
 
 
 def all_servers():
@@ -210,6 +214,8 @@ def all_servers():
     servers.append(Stator("stator durable", durable=True))
     if Peer.binary("dynoxide"):
         servers.append(Dynoxide("dynoxide"))
+        # On disk it does not flush each write.
+        servers.append(Dynoxide("dynoxide on disk", "--db-path", "bench.db", durable=True))
     if Peer.binary("dynalite"):
         servers.append(Dynalite("dynalite"))
     if DynamoDBLocal.folder():

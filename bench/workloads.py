@@ -57,6 +57,7 @@ class Workload:
     durable: bool = False              # also with the durable server
     versus: str = ""                   # the workload that this one's cost is compared with
     seconds: float = 0                 # 0: as asked
+    half_of: str = ""                  # driven at half of what stator reached in memory in the workload of this name
     after: list = dataclasses.field(default_factory=list)  # further requests once the tables are loaded
 
 
@@ -189,6 +190,8 @@ WORKLOADS = [
     Workload("UpdateItem, counters", BENCH, plain(), counters(False), durable=True),
     Workload("UpdateItem, one hot counter", BENCH, plain(), counters(True), durable=True),
     Workload("PutItem with a condition", BENCH, plain(), conditional_puts),
+    Workload("GetItem at half load", BENCH, plain(), gets, limit=False, peers=False, half_of="GetItem"),
+    Workload("PutItem at half load", BENCH, plain(), puts(), limit=False, peers=False, half_of="PutItem"),
     Workload("Query of 1", ROWS, rows(500, 100, 200), queries(500, 1)),
     Workload("Query of 20", ROWS, rows(500, 100, 200), queries(500, 20), items_each=20),
     Workload("Query of 1 MB", ROWS, rows(3, 6000, 200), queries(3), peers=False),

@@ -49,7 +49,9 @@ std::string encode(const Backup& backup) {
   return out;
 }
 
-Backup decode(std::string_view record) {
+}  // namespace
+
+Backup decode_backup(std::string_view record) {
   json::Document document;
   if (record.empty() || record.front() != kRecordVersion ||
       !document.parse(std::string(record.substr(1))))
@@ -73,8 +75,6 @@ Backup decode(std::string_view record) {
   return backup;
 }
 
-}  // namespace
-
 struct Backups::State {
   mutable std::shared_mutex mutex;
   std::map<std::string, BackupPtr> backups;  // by place
@@ -84,7 +84,7 @@ struct Backups::State {
 
 Backups::Backups(engine::Engine& engine) : engine_(engine), state_(std::make_unique<State>()) {
   each_record(engine_, kPrefix,
-              [&](std::string_view, std::string_view value) { note(decode(value)); });
+              [&](std::string_view, std::string_view value) { note(decode_backup(value)); });
   engine::FrozenCopies& copies = engine::frozen_copies(engine_);
   for (const BackupPtr& backup : list()) {
     if (backup->available) continue;

@@ -34,6 +34,9 @@ struct Backup {
 };
 using BackupPtr = std::shared_ptr<const Backup>;
 
+// The record of a backup in the engine. Throws CorruptRecord.
+Backup decode_backup(std::string_view record);
+
 // Thread-safe.
 class Backups {
  public:

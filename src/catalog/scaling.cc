@@ -192,6 +192,16 @@ struct Scaling::State {
   }
 };
 
+void check_scaling_record(std::string_view key, std::string_view value) {
+  if (key.starts_with(kTargets)) {
+    decode_target(value);
+  } else if (key.starts_with(kActivities)) {
+    decode_activity(value);
+  } else {
+    throw CorruptRecord("scaling record of an unknown kind");
+  }
+}
+
 Scaling::Scaling(engine::Engine& engine) : engine_(engine), state_(std::make_unique<State>()) {
   each_record(engine_, kTargets, [&](std::string_view name, std::string_view value) {
     state_->keep(std::string(name), std::make_shared<const ScalableTarget>(decode_target(value)),

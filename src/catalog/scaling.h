@@ -59,6 +59,9 @@ struct ScalingActivity {
 
 using TargetPtr = std::shared_ptr<const ScalableTarget>;
 
+// Throws CorruptRecord if a record below "ms" cannot be read.
+void check_scaling_record(std::string_view key, std::string_view value);
+
 // Thread-safe.
 class Scaling {
  public:

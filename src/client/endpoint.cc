@@ -12,6 +12,7 @@ namespace stator::client {
 namespace {
 
 constexpr int kTries = 10;
+constexpr size_t kMostConnections = 256;
 constexpr std::chrono::milliseconds kFirstPause{50};
 constexpr std::chrono::milliseconds kLongestPause{5'000};
 constexpr std::string_view kVersion = "DynamoDB_20120810.";
@@ -45,7 +46,8 @@ class HttpEndpoint final : public Endpoint {
   HttpEndpoint(net::Url url, std::string name, net::Credentials credentials, std::string region)
       : url_(std::move(url)),
         name_(std::move(name)),
-        signer_(std::move(credentials), std::move(region), "dynamodb") {}
+        signer_(std::move(credentials), std::move(region), "dynamodb"),
+        http_(http_options()) {}
 
   Reply send(std::string_view operation, std::string body) override {
     net::ClientRequest request;
@@ -61,6 +63,14 @@ class HttpEndpoint final : public Endpoint {
   std::string name() const override { return name_; }
 
  private:
+  static net::HttpClientOptions http_options() {
+    net::HttpClientOptions options;
+    // As many as there are requests under way: none is opened anew for each of them.
+    options.idle_per_host = kMostConnections;
+    options.idle_total = kMostConnections;
+    return options;
+  }
+
   const net::Url url_;
   const std::string name_;
   const net::RequestSigner signer_;

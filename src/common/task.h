@@ -10,11 +10,14 @@
 #include <exception>
 #include <functional>
 #include <optional>
+#include <type_traits>
 #include <utility>
 #include <variant>
 #include <vector>
 
 namespace stator {
+
+struct Waits;  // waits.h
 
 template <typename T>
 class Task;
@@ -33,6 +36,7 @@ struct FinalAwaiter {
 
 struct PromiseBase {
   std::coroutine_handle<> continuation;
+  Waits* waits = nullptr;  // its own, or that of who awaits it
   std::exception_ptr error;
   std::suspend_always initial_suspend() const noexcept { return {}; }
   FinalAwaiter final_suspend() const noexcept { return {}; }
@@ -88,17 +92,36 @@ class [[nodiscard]] Task {
   struct Awaiter {
     std::coroutine_handle<promise_type> handle;
     bool await_ready() const noexcept { return false; }
-    std::coroutine_handle<> await_suspend(std::coroutine_handle<> awaiting) const noexcept {
+    template <typename Awaiting>
+    std::coroutine_handle<> await_suspend(std::coroutine_handle<Awaiting> awaiting) const noexcept {
       handle.promise().continuation = awaiting;
+      if constexpr (std::is_base_of_v<task_detail::PromiseBase, Awaiting>) {
+        if (handle.promise().waits == nullptr) handle.promise().waits = awaiting.promise().waits;
+      }
       return handle;
     }
     T await_resume() const { return handle.promise().take(); }
   };
+  // Before it is awaited: it, and all that it awaits, note in `waits` what they wait for.
+  void note_waits_in(Waits* waits) noexcept { handle_.promise().waits = waits; }
+
   Awaiter operator co_await() && noexcept { return Awaiter{handle_}; }
   Awaiter operator co_await() & noexcept { return Awaiter{handle_}; }
 
  private:
   std::coroutine_handle<promise_type> handle_;
+};
+
+// co_await of it gives the Waits that the awaiting task has, or null. Does not suspend.
+struct OwnWaits {
+  Waits* found = nullptr;
+  bool await_ready() const noexcept { return false; }
+  template <typename Promise>
+  bool await_suspend(std::coroutine_handle<Promise> self) noexcept {
+    found = self.promise().waits;
+    return false;
+  }
+  Waits* await_resume() const noexcept { return found; }
 };
 
 namespace task_detail {

@@ -32,7 +32,9 @@ struct GroupAwaiter {
   std::shared_ptr<Group<T>> group;
 
   bool await_ready() const noexcept { return tasks.empty(); }
-  bool await_suspend(std::coroutine_handle<> waiter) {
+  template <typename Promise>
+  bool await_suspend(std::coroutine_handle<Promise> waiter) {
+    for (Task<T>& task : tasks) task.note_waits_in(waiter.promise().waits);
     group->waiter = waiter;
     group->executor = Executor::current();
     // The waiter may be resumed, and this object gone, as soon as the last count is given back;

@@ -8,6 +8,7 @@
 #include "catalog/scaling.h"
 #include "catalog/transfers.h"
 #include "common/log.h"
+#include "common/waits.h"
 #include "database/notes.h"
 #include "database/table_metrics.h"
 #include "engine/adversary.h"
@@ -70,6 +71,8 @@ std::unique_ptr<engine::Engine> open_engine(const DatabaseOptions& options,
   rocksdb.directory = options.directory;
   rocksdb.durability = options.durability;
   rocksdb.block_cache_bytes = options.block_cache_bytes;
+  rocksdb.write_buffer_bytes = options.write_buffer_bytes;
+  rocksdb.file_system = options.file_system;
   rocksdb.activity = &activity;
   auto engine = engine::open_rocksdb(rocksdb);
   if (options.adversary_seed == 0) return engine;
@@ -170,6 +173,7 @@ class DatabaseOnEngine final : public Database {
                        Caller caller) override {
     const ops::Operation* found = ops::find_operation(service, operation);
     Answer answer;
+    Waits waits;
     uint64_t parsed_us = 0;
     try {
       if (found == nullptr) throw ApiError("UnknownOperationException", "");
@@ -186,6 +190,7 @@ class DatabaseOnEngine final : public Database {
       ops::check_types(request.body, *found->shape);
       parsed_us = metrics::steady_us();
       auto pending = found->handler(request);
+      pending.note_waits_in(&waits);
       answer.body = co_await pending;
       if (found->changes_tables) {
         background_.wake();
@@ -201,6 +206,9 @@ class DatabaseOnEngine final : public Database {
       answer.detail = error.what();
     }
     answer.parsed_us = parsed_us;
+    answer.keys_us = waits.keys_us;
+    answer.disk_us = waits.disk_us;
+    answer.commit_us = waits.commit_us;
     co_return answer;
   }
 

@@ -40,6 +40,9 @@ struct DatabaseOptions {
   objects::Options objects;
   size_t block_cache_bytes = 256 * 1024 * 1024;
   Clock* clock = nullptr;  // the system's if null; outlives the database
+  size_t write_buffer_bytes = 64 * 1024 * 1024;  // of memory before it is written to a data file
+  // Tests only: the store's files go through this one.
+  std::shared_ptr<rocksdb::FileSystem> file_system = nullptr;
   // Tests only: runs on the adversary (engine/adversary.h) with this seed. 0: no.
   uint64_t adversary_seed = 0;
 };
@@ -59,6 +62,10 @@ struct Answer {
   std::string detail;
   // When the request was read and its types were right (metrics::steady_us); 0 if they were not.
   uint64_t parsed_us = 0;
+  // How long it then waited: see common/waits.h.
+  uint64_t keys_us = 0;
+  uint64_t disk_us = 0;
+  uint64_t commit_us = 0;
 };
 
 // Something small and durable beside the tables. The key is the user's own, of at most 1000 bytes.

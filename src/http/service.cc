@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 #include <simdjson.h>
-#include <zlib.h>
+#include <libdeflate.h>
 
 #include <charconv>
 #include <limits>
@@ -118,6 +118,9 @@ Task<void> Service::handle(net::Request& request, net::Response& response) {
       response.body = std::move(answer.body);
       error = std::move(answer.error);
       request.times.parsed_us = answer.parsed_us;
+      request.times.waited_for_keys_us = answer.keys_us;
+      request.times.waited_for_disk_us = answer.disk_us;
+      request.times.waited_for_commit_us = answer.commit_us;
       if (!answer.detail.empty()) {
         log_event(spdlog::level::err, "a request failed",
                   {{"request_id", request.id},
@@ -172,9 +175,9 @@ void Service::written(const net::Request& request, const net::Response& response
   const net::RequestTimes& times = request.times;
   const uint64_t now_us = metrics::steady_us();
   if (now_us - times.began_us < options_.slow_ms * 1000) return;
-  const auto ms = [](uint64_t from_us, uint64_t to_us) {
-    const uint64_t us = from_us == 0 || to_us < from_us ? 0 : to_us - from_us;
-    return fmt::format("{}.{:03}", us / 1000, us % 1000);
+  const auto as_ms = [](uint64_t us) { return fmt::format("{}.{:03}", us / 1000, us % 1000); };
+  const auto ms = [&](uint64_t from_us, uint64_t to_us) {
+    return as_ms(from_us == 0 || to_us < from_us ? 0 : to_us - from_us);
   };
   const uint64_t parsed_us = times.parsed_us != 0 ? times.parsed_us : times.routed_us;
   log_event(spdlog::level::warn, "slow request",
@@ -186,6 +189,9 @@ void Service::written(const net::Request& request, const net::Response& response
              {"route_ms", ms(times.arrived_us, times.routed_us)},
              {"parse_ms", ms(times.routed_us, parsed_us)},
              {"execute_ms", ms(parsed_us, times.executed_us)},
+             {"keys_ms", as_ms(times.waited_for_keys_us)},
+             {"disk_ms", as_ms(times.waited_for_disk_us)},
+             {"commit_ms", as_ms(times.waited_for_commit_us)},
              {"frame_ms", ms(times.executed_us, times.framed_us)},
              {"send_ms", ms(times.framed_us, now_us)},
              {"answer_bytes", std::to_string(response.body.size())}});
@@ -330,8 +336,7 @@ void Service::finish(net::Request& request, net::Response& response, std::string
     }
   }
   // Of the bytes as they are sent: SDKs that ask for compression check before they inflate.
-  const auto checksum = static_cast<uint32_t>(
-      crc32_z(0, reinterpret_cast<const Bytef*>(response.body.data()), response.body.size()));
+  const uint32_t checksum = libdeflate_crc32(0, response.body.data(), response.body.size());
   char digits[10];
   const auto end = std::to_chars(digits, digits + sizeof digits, checksum).ptr;
   response.add_header("x-amzn-RequestId", request.id);

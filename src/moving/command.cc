@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <map>
 #include <memory>
+#include <optional>
 
 #include "common/log.h"
 #include "json/writer.h"
@@ -145,10 +146,12 @@ int run_import(const std::vector<std::string>& arguments, const client::Environm
       ->type_name("N")
       ->check(CLI::Range(1, 1000))
       ->capture_default_str();
-  app.add_option("--concurrency", options.writers, "requests under way")
+  std::optional<size_t> writers;
+  app.add_option("--concurrency", writers,
+                 fmt::format("requests under way [{}; {} in a data directory]", kEndpointWriters,
+                             kDirectoryWriters))
       ->type_name("N")
-      ->check(CLI::Range(1, 256))
-      ->capture_default_str();
+      ->check(CLI::Range(1, 256));
   app.add_option("--state", state, "where it notes how far it is (stator-import-TABLE.state)")
       ->type_name("FILE");
   app.add_flag("--quiet", options.quiet, "no progress");
@@ -158,6 +161,8 @@ int run_import(const std::vector<std::string>& arguments, const client::Environm
   try {
     if (delimiter.size() != 1) throw std::runtime_error("--delimiter is one character");
     source_options.delimiter = delimiter[0];
+    options.writers =
+        writers.value_or(place.endpoint.empty() ? kDirectoryWriters : kEndpointWriters);
     source_options.table = !from_table.empty() ? from_table : options.table;
     source_options.region = place.region;
     source_options.profile = place.profile;
@@ -172,8 +177,9 @@ int run_import(const std::vector<std::string>& arguments, const client::Environm
       options.table = !asked.empty() ? asked : definition.name;
       if (options.table.empty()) throw std::runtime_error("--table is required");
       options.state = !state.empty() ? state : state_file("import", options.table);
-      options.what = fmt::format("import of {} from {} into {}", options.table, source_options.from,
-                                 place.name());
+      // Positions are those of a part, so another number of parts is other work.
+      options.what = fmt::format("import of {} from {} in {} parts into {}", options.table,
+                                 source_options.from, source->part_count(), place.name());
       const std::string request = !key.empty() ? request_of_keys(key) : definition.create_request;
       if (ensure_table(*endpoint, options.table, request))
         std::printf("created the table %s\n", options.table.c_str());
@@ -231,8 +237,8 @@ int run_export(const std::vector<std::string>& arguments, const client::Environm
     options.to = to;
     options.is_csv = format == "csv";
     options.state = !state.empty() ? state : state_file("export", options.table);
-    options.what =
-        fmt::format("export of {} from {} to {} as {}", options.table, place.name(), to, format);
+    options.what = fmt::format("export of {} from {} in {} parts to {} as {}", options.table,
+                               place.name(), options.segments, to, format);
     const std::unique_ptr<client::Endpoint> endpoint = place.open(environment);
     const ExportResult result = export_table(*endpoint, options);
     std::printf("exported %s items of %s in %.1f s to %s\n", grouped(result.items).c_str(),

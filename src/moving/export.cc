@@ -21,6 +21,7 @@
 #include "json/reader.h"
 #include "json/writer.h"
 #include "moving/checkpoint.h"
+#include "moving/interruption.h"
 #include "moving/item_source.h"
 #include "moving/progress.h"
 #include "moving/scan.h"
@@ -33,9 +34,6 @@ namespace stator::moving {
 namespace fs = std::filesystem;
 
 namespace {
-
-// A data file ends when it has so much plain text: what an interruption makes one read again.
-constexpr uint64_t kFileBytes = 64 * 1024 * 1024;
 
 // Runs `work(segment)` for each segment on a thread of its own; the first exception is thrown.
 template <typename Work>
@@ -101,6 +99,7 @@ class FolderExport {
     std::unique_ptr<transfer::ExportFile> file;
     std::string line;
     while (reader->read(page, 0)) {
+      Interruption::check();
       if (!file) {
         std::string name;
         {
@@ -117,7 +116,8 @@ class FolderExport {
       }
       items += page.size();
       page.clear();
-      if (file->plain_bytes() >= kFileBytes) keep(segment, *reader, std::move(file), false);
+      if (file->plain_bytes() >= options_.file_bytes)
+        keep(segment, *reader, std::move(file), false);
     }
     keep(segment, *reader, std::move(file), true);
   }
@@ -183,85 +183,157 @@ void append_field(std::string& out, std::string_view text) {
   out.push_back('"');
 }
 
-// All columns are only known behind the last item, so the items wait in files of their own.
+// All columns are only known behind the last item, so the items wait in files of their own. Notes
+// of the checkpoint: of each segment how long its file was when that was noted, and how many items
+// it had.
 class CsvExport {
  public:
   CsvExport(client::Endpoint& endpoint, const ExportOptions& options, const ScannedTable& table)
-      : endpoint_(endpoint), options_(options), columns_(table.key_names) {}
+      : endpoint_(endpoint),
+        options_(options),
+        checkpoint_(read_checkpoint(options.state, options.what)),
+        spooled_(options.segments),
+        columns_(table.key_names) {
+    checkpoint_.parts.resize(options.segments);
+    for (size_t i = 0; i < std::min(options.segments, checkpoint_.notes.size()); ++i)
+      resume(i, checkpoint_.notes[i]);
+  }
 
   std::string run(std::atomic<uint64_t>& items) {
     fs::create_directories(options_.to);
-    for_each_segment(options_.segments, [&](size_t segment) { read_segment(segment, items); });
-    std::sort(columns_.begin() + static_cast<long>(keys_), columns_.end());
+    for (const Spooled& spooled : spooled_) items += spooled.items;
+    for_each_segment(options_.segments, [&](size_t segment) {
+      if (!checkpoint_.parts[segment].finished) read_segment(segment, items);
+    });
+    find_columns();
     const fs::path path = options_.to / (options_.table + ".csv");
-    std::ofstream out(path, std::ios::binary | std::ios::trunc);
-    std::string line;
-    for (size_t i = 0; i < columns_.size(); ++i) {
-      if (i > 0) line.push_back(',');
-      append_field(line, columns_[i]);
-    }
-    out << line << '\n';
-    for (size_t segment = 0; segment < options_.segments; ++segment) {
-      write_rows(segment, out);
-      fs::remove(spool(segment));
-    }
-    out.close();
-    if (!out) throw std::runtime_error("cannot write " + path.string());
+    const fs::path draft = path.string() + ".new";
+    write_file(draft);
+    fs::rename(draft, path);
+    for (size_t segment = 0; segment < options_.segments; ++segment) fs::remove(spool(segment));
+    fs::remove(options_.state);
     return path.string();
   }
 
  private:
+  // What of a segment's items is in its file.
+  struct Spooled {
+    uint64_t bytes = 0;
+    uint64_t items = 0;
+  };
+
   fs::path spool(size_t segment) const {
     return options_.to / fmt::format(".{}-{}.jsonl", options_.table, segment);
   }
 
+  // Goes on behind what was noted. A file that is shorter than that lost its end with the machine:
+  // its segment is read anew.
+  void resume(size_t segment, const std::string& note) {
+    const size_t space = note.find(' ');
+    if (space == std::string::npos) return;
+    const Spooled noted{std::stoull(note.substr(0, space)), std::stoull(note.substr(space + 1))};
+    std::error_code error;
+    const uintmax_t size = fs::file_size(spool(segment), error);
+    if (error || size < noted.bytes) {
+      checkpoint_.parts[segment] = {};
+      return;
+    }
+    fs::resize_file(spool(segment), noted.bytes);
+    spooled_[segment] = noted;
+  }
+
   void read_segment(size_t segment, std::atomic<uint64_t>& items) {
-    const std::unique_ptr<PartReader> reader =
-        open_segment(endpoint_, options_.table, segment, options_.segments, {});
-    std::ofstream out(spool(segment), std::ios::binary | std::ios::trunc);
-    std::set<std::string> names;
+    const std::unique_ptr<PartReader> reader = open_segment(
+        endpoint_, options_.table, segment, options_.segments, checkpoint_.parts[segment].position);
+    Spooled spooled = spooled_[segment];
+    std::ofstream out(spool(segment),
+                      std::ios::binary | (spooled.bytes > 0 ? std::ios::app : std::ios::trunc));
     std::vector<Change> page;
-    json::Document document;
+    uint64_t noted_bytes = spooled.bytes;
     while (reader->read(page, 0)) {
+      Interruption::check();
       for (const Change& change : page) {
         out << change.json << '\n';
-        if (!document.parse(change.json)) throw std::runtime_error("an item is not JSON");
-        const simdjson::dom::object members = document.root().get_object().value_unsafe();
-        for (const auto& member : members) names.emplace(member.key);
+        spooled.bytes += change.json.size() + 1;
       }
+      spooled.items += page.size();
       items += page.size();
       page.clear();
+      if (spooled.bytes - noted_bytes < options_.file_bytes) continue;
+      note(segment, *reader, out, spooled, false);
+      noted_bytes = spooled.bytes;
     }
-    out.close();
+    note(segment, *reader, out, spooled, true);
+  }
+
+  void note(size_t segment, const PartReader& reader, std::ofstream& out, const Spooled& spooled,
+            bool finished) {
+    out.flush();
     if (!out) throw std::runtime_error("cannot write " + spool(segment).string());
     const std::lock_guard lock(mutex_);
-    for (const std::string& name : names) {
-      if (std::find(columns_.begin(), columns_.end(), name) == columns_.end())
-        columns_.push_back(name);
+    spooled_[segment] = spooled;
+    checkpoint_.parts[segment] = {reader.position(), finished};
+    checkpoint_.items = 0;
+    checkpoint_.notes.clear();
+    for (const Spooled& each : spooled_) {
+      checkpoint_.items += each.items;
+      checkpoint_.notes.push_back(fmt::format("{} {}", each.bytes, each.items));
+    }
+    write_checkpoint(options_.state, checkpoint_);
+  }
+
+  template <typename Work>
+  void for_each_item(const Work& work) const {
+    json::Document document;
+    for (size_t segment = 0; segment < options_.segments; ++segment) {
+      std::ifstream in(spool(segment), std::ios::binary);
+      for (std::string line; std::getline(in, line);) {
+        if (!document.parse(line)) throw std::runtime_error("an item is not JSON");
+        work(document.root());
+      }
     }
   }
 
-  void write_rows(size_t segment, std::ofstream& out) const {
-    std::ifstream in(spool(segment), std::ios::binary);
-    json::Document document;
+  // The keys, then all others in the order of their names.
+  void find_columns() {
+    std::set<std::string, std::less<>> names;
+    for_each_item([&](const json::Element& item) {
+      const simdjson::dom::object members = item.get_object().value_unsafe();
+      for (const auto& member : members) {
+        if (!names.contains(member.key)) names.emplace(member.key);
+      }
+    });
+    for (const std::string& key : columns_) names.erase(key);
+    columns_.insert(columns_.end(), names.begin(), names.end());
+  }
+
+  void write_file(const fs::path& path) const {
+    std::ofstream out(path, std::ios::binary | std::ios::trunc);
     std::string row;
-    for (std::string line; std::getline(in, line);) {
-      if (!document.parse(line)) throw std::runtime_error("an item is not JSON");
+    for (size_t i = 0; i < columns_.size(); ++i) {
+      if (i > 0) row.push_back(',');
+      append_field(row, columns_[i]);
+    }
+    out << row << '\n';
+    for_each_item([&](const json::Element& item) {
       row.clear();
       for (size_t i = 0; i < columns_.size(); ++i) {
         if (i > 0) row.push_back(',');
-        if (const auto value = json::member(document.root(), columns_[i]))
+        if (const auto value = json::member(item, columns_[i]))
           append_field(row, client::plain_value(*value));
       }
       out << row << '\n';
-    }
+    });
+    out.close();
+    if (!out) throw std::runtime_error("cannot write " + path.string());
   }
 
   client::Endpoint& endpoint_;
   const ExportOptions& options_;
   std::mutex mutex_;
+  Checkpoint checkpoint_;
+  std::vector<Spooled> spooled_;
   std::vector<std::string> columns_;
-  const size_t keys_ = columns_.size();
 };
 
 }  // namespace
@@ -272,6 +344,7 @@ ExportResult export_table(client::Endpoint& endpoint, const ExportOptions& optio
   std::atomic<uint64_t> items{0};
   std::string folder;
   {
+    const Interruption interruption;
     const Progress progress(
         [&] {
           return ProgressState{items.load(), items.load(), static_cast<uint64_t>(table.item_count)};

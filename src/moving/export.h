@@ -14,6 +14,8 @@ struct ExportOptions {
   std::filesystem::path to;  // a folder; it is made
   bool is_csv = false;
   size_t segments = 4;
+  // A data file ends when it has so much plain text: what an interruption makes one read again.
+  uint64_t file_bytes = uint64_t{64} * 1024 * 1024;
   std::filesystem::path state;  // see checkpoint.h
   std::string what;             // names the work in it
   bool quiet = false;
@@ -25,8 +27,7 @@ struct ExportResult {
   std::string folder;  // where the manifests are, or the CSV file
 };
 
-// Throws std::runtime_error: then the state is kept, and the same call goes on from there (CSV
-// starts over).
+// Throws std::runtime_error: then the state is kept, and the same call goes on from there.
 ExportResult export_table(client::Endpoint& endpoint, const ExportOptions& options);
 
 }  // namespace stator::moving

@@ -13,6 +13,7 @@
 #include "json/reader.h"
 #include "json/writer.h"
 #include "moving/checkpoint.h"
+#include "moving/interruption.h"
 #include "moving/progress.h"
 
 namespace stator::moving {
@@ -43,36 +44,39 @@ class Queue {
   // False if nobody takes them any more.
   bool push(Batch batch) {
     std::unique_lock lock(mutex_);
-    changed_.wait(lock, [this] { return stopped_ || batches_.size() < kQueuedBatches; });
+    has_room_.wait(lock, [this] { return stopped_ || batches_.size() < kQueuedBatches; });
     if (stopped_) return false;
     batches_.push_back(std::move(batch));
-    changed_.notify_all();
+    has_batch_.notify_one();
     return true;
   }
   // False at the end.
   bool pop(Batch& batch) {
     std::unique_lock lock(mutex_);
-    changed_.wait(lock, [this] { return stopped_ || closed_ || !batches_.empty(); });
+    has_batch_.wait(lock, [this] { return stopped_ || closed_ || !batches_.empty(); });
     if (stopped_ || batches_.empty()) return false;
     batch = std::move(batches_.front());
     batches_.pop_front();
-    changed_.notify_all();
+    // Readers fill it up again once half of it is gone, instead of waking for every batch.
+    if (batches_.size() <= kQueuedBatches / 2) has_room_.notify_all();
     return true;
   }
   void close() {
     const std::lock_guard lock(mutex_);
     closed_ = true;
-    changed_.notify_all();
+    has_batch_.notify_all();
   }
   void stop() {
     const std::lock_guard lock(mutex_);
     stopped_ = true;
-    changed_.notify_all();
+    has_batch_.notify_all();
+    has_room_.notify_all();
   }
 
  private:
   std::mutex mutex_;
-  std::condition_variable changed_;
+  std::condition_variable has_batch_;
+  std::condition_variable has_room_;
   std::deque<Batch> batches_;
   bool closed_ = false;
   bool stopped_ = false;
@@ -93,6 +97,7 @@ class Importer {
   ImportResult run() {
     const auto start = std::chrono::steady_clock::now();
     {
+      const Interruption interruption;
       const Progress progress([this] { return look(); }, options_.quiet);
       std::vector<std::thread> readers;
       for (size_t i = 0; i < std::min(kMostReaders, parts_.size()); ++i)
@@ -156,6 +161,7 @@ class Importer {
     uint64_t number = 0;
     std::vector<Change> changes;
     while (reader->read(changes, kBatchItems)) {
+      Interruption::check();
       parts_[part].done = reader->done();
       // A page of another endpoint has more than one batch; only behind all of them is a position.
       size_t begin = 0;
@@ -285,6 +291,8 @@ class Importer {
     ProgressState state;
     state.items = resumed_items_ + written_.load();
     for (const Part& part : parts_) state.done += part.done.load();
+    // A place in a file counts what lies before it, a number of items does not.
+    if (!source_.counts_bytes()) state.done += resumed_items_;
     state.total = source_.total();
     return state;
   }
@@ -297,7 +305,7 @@ class Importer {
   Checkpoint checkpoint_;
   std::deque<Part> parts_;
   std::exception_ptr failure_;
-  std::chrono::steady_clock::time_point saved_ = std::chrono::steady_clock::now();
+  std::chrono::steady_clock::time_point saved_;  // at first long ago: the first batch is noted
   std::atomic<size_t> next_part_{0};
   std::atomic<uint64_t> written_{0};
   std::atomic<uint64_t> failed_{0};

@@ -10,11 +10,15 @@
 
 namespace stator::moving {
 
+// A data directory flushes once for all that wait, so more of them wait there.
+inline constexpr size_t kEndpointWriters = 8;
+inline constexpr size_t kDirectoryWriters = 32;
+
 struct ImportOptions {
   std::string table;
-  size_t writers = 8;           // requests under way
-  std::filesystem::path state;  // see checkpoint.h
-  std::string what;             // names the work in it
+  size_t writers = kEndpointWriters;  // requests under way
+  std::filesystem::path state;        // see checkpoint.h
+  std::string what;                   // names the work in it
   bool quiet = false;
   uint64_t errors_shown = 10;  // on standard error; the others are counted
 };

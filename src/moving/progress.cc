@@ -59,6 +59,14 @@ std::string progress_bar(const ProgressState& state, double items_per_s, double 
   return "[" + bar + "]  " + text;
 }
 
+double seconds_left(const ProgressState& state, double items_per_s) {
+  if (items_per_s <= 0 || state.done == 0 || state.total <= state.done) return -1;
+  const double items_left = static_cast<double>(state.items) *
+                            static_cast<double>(state.total - state.done) /
+                            static_cast<double>(state.done);
+  return items_left / items_per_s;
+}
+
 Progress::Progress(std::function<ProgressState()> look, bool quiet)
     : look_(std::move(look)),
       terminal_(isatty(STDERR_FILENO) == 1),
@@ -92,10 +100,7 @@ void Progress::show(bool last) {
       std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
   // Of this run alone: what an earlier one did took another time.
   const double items_per_s = static_cast<double>(state.items - first_.items) / seconds;
-  const double done_per_s = static_cast<double>(state.done - first_.done) / seconds;
-  const double left = done_per_s > 0 && state.total > state.done
-                          ? static_cast<double>(state.total - state.done) / done_per_s
-                          : -1;
+  const double left = seconds_left(state, items_per_s);
   if (terminal_) {
     std::fprintf(stderr, "\r%s\x1b[K%s",
                  progress_bar(state, items_per_s, left, terminal_columns()).c_str(),

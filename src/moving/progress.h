@@ -23,6 +23,9 @@ struct ProgressState {
 std::string progress_bar(const ProgressState& state, double items_per_s, double seconds_left,
                          size_t columns);
 std::string progress_line(const ProgressState& state, double items_per_s, double seconds_left);
+// Taken from how many items what is done had, and how fast they are now: what an earlier run has
+// done is passed over at another pace. Below 0: nobody knows.
+double seconds_left(const ProgressState& state, double items_per_s);
 // "1,234,567"
 std::string grouped(uint64_t number);
 

@@ -144,16 +144,24 @@ std::string sha256_hex(std::string_view bytes) {
   return to_hex({reinterpret_cast<const char*>(digest.data()), size});
 }
 
-std::string sign_canonical(std::string_view canonical_text, std::string_view timestamp,
-                           const SigningScope& scope, std::string_view secret_key) {
-  std::string to_sign(kAlgorithm);
-  to_sign.append("\n").append(timestamp).append("\n").append(scope.text()).append("\n");
-  to_sign.append(sha256_hex(canonical_text));
+std::string signing_key(const SigningScope& scope, std::string_view secret_key) {
   std::string key = hmac_sha256("AWS4" + std::string(secret_key), scope.date);
   key = hmac_sha256(key, scope.region);
   key = hmac_sha256(key, scope.service);
-  key = hmac_sha256(key, "aws4_request");
+  return hmac_sha256(key, "aws4_request");
+}
+
+std::string sign_with_key(std::string_view canonical_text, std::string_view timestamp,
+                          const SigningScope& scope, std::string_view key) {
+  std::string to_sign(kAlgorithm);
+  to_sign.append("\n").append(timestamp).append("\n").append(scope.text()).append("\n");
+  to_sign.append(sha256_hex(canonical_text));
   return to_hex(hmac_sha256(key, to_sign));
+}
+
+std::string sign_canonical(std::string_view canonical_text, std::string_view timestamp,
+                           const SigningScope& scope, std::string_view secret_key) {
+  return sign_with_key(canonical_text, timestamp, scope, signing_key(scope, secret_key));
 }
 
 }  // namespace stator::net

@@ -43,7 +43,13 @@ struct SigningScope {
 
 std::string sha256_hex(std::string_view bytes);
 
+// The key that signs a day's requests; it costs more than the signature itself.
+std::string signing_key(const SigningScope& scope, std::string_view secret_key);
+
 // The signature of a canonical request, hexadecimal. `timestamp` is "20130609T100759Z".
+std::string sign_with_key(std::string_view canonical_text, std::string_view timestamp,
+                          const SigningScope& scope, std::string_view key);
+// Both in one.
 std::string sign_canonical(std::string_view canonical_text, std::string_view timestamp,
                            const SigningScope& scope, std::string_view secret_key);
 

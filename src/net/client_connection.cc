@@ -6,6 +6,7 @@
 #include <openssl/x509v3.h>
 #include <poll.h>
 #include <sys/socket.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 #include <arpa/inet.h>
@@ -157,11 +158,18 @@ void ClientConnection::wait_for(short events, Deadline deadline) {
   }
 }
 
-void ClientConnection::write_raw(std::string_view bytes, Deadline deadline) {
-  while (!bytes.empty()) {
-    const ssize_t sent = ::send(fd_, bytes.data(), bytes.size(), MSG_NOSIGNAL);
+void ClientConnection::write_raw(std::string_view head, std::string_view body, Deadline deadline) {
+  while (!head.empty() || !body.empty()) {
+    iovec parts[2] = {{const_cast<char*>(head.data()), head.size()},
+                      {const_cast<char*>(body.data()), body.size()}};
+    msghdr message{};
+    message.msg_iov = parts;
+    message.msg_iovlen = 2;
+    const ssize_t sent = ::sendmsg(fd_, &message, MSG_NOSIGNAL);
     if (sent >= 0) {
-      bytes.remove_prefix(static_cast<size_t>(sent));
+      const size_t of_head = std::min(head.size(), static_cast<size_t>(sent));
+      head.remove_prefix(of_head);
+      body.remove_prefix(static_cast<size_t>(sent) - of_head);
       continue;
     }
     if (errno == EINTR) continue;
@@ -189,7 +197,7 @@ void ClientConnection::flush_tls(Deadline deadline) {
   BIO* outgoing = SSL_get_wbio(ssl_.get());
   const long size = BIO_get_mem_data(outgoing, &bytes);
   if (size <= 0) return;
-  write_raw({bytes, static_cast<size_t>(size)}, deadline);
+  write_raw({bytes, static_cast<size_t>(size)}, {}, deadline);
   BIO_reset(outgoing);
 }
 
@@ -205,8 +213,13 @@ bool ClientConnection::serve_tls(int result, Deadline deadline) {
   return true;
 }
 
-void ClientConnection::write(std::string_view bytes, Deadline deadline) {
-  if (ssl_ == nullptr) return write_raw(bytes, deadline);
+void ClientConnection::write(std::string_view head, std::string_view body, Deadline deadline) {
+  if (ssl_ == nullptr) return write_raw(head, body, deadline);
+  write_tls(head, deadline);
+  write_tls(body, deadline);
+}
+
+void ClientConnection::write_tls(std::string_view bytes, Deadline deadline) {
   // In pieces, so that the encrypted copy stays small.
   constexpr size_t kPiece = 64 * 1024;
   while (!bytes.empty()) {

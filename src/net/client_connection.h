@@ -24,7 +24,8 @@ class ClientConnection {
   ClientConnection(const ClientConnection&) = delete;
   ClientConnection& operator=(const ClientConnection&) = delete;
 
-  void write(std::string_view bytes, Deadline deadline);
+  // Both, one behind the other; small ones leave together, so that the other side wakes once.
+  void write(std::string_view head, std::string_view body, Deadline deadline);
   // At least one byte, or 0 at the end of the connection.
   size_t read(char* into, size_t size, Deadline deadline);
   // True if nothing has come on it since the last answer, neither bytes nor its end.
@@ -39,7 +40,8 @@ class ClientConnection {
   bool connect_one(const void* address, Deadline deadline, std::string& why);
   void handshake(const Url& url, SSL_CTX* tls, Deadline deadline);
   void wait_for(short events, Deadline deadline);
-  void write_raw(std::string_view bytes, Deadline deadline);
+  void write_raw(std::string_view head, std::string_view body, Deadline deadline);
+  void write_tls(std::string_view bytes, Deadline deadline);
   size_t read_raw(char* into, size_t size, Deadline deadline);
   // Sends what TLS has ready, and reads for it if `result` says that it wants more. False at the
   // connection's end.

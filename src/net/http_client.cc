@@ -21,6 +21,8 @@ using Kind = HttpError::Kind;
 using std::chrono::milliseconds;
 using std::chrono::steady_clock;
 
+// Most answers are small; one that is not is read in larger pieces.
+constexpr size_t kFirstReadBytes = 4 * 1024;
 constexpr size_t kReadBytes = 64 * 1024;
 
 // Fills a ClientResponse from the bytes of a connection.
@@ -213,10 +215,10 @@ class HttpClient::Connections {
     };
     begin_answer();
     std::string buffer;
+    size_t piece = kFirstReadBytes;
     bool any = false;
     try {
-      connection->write(head, deadline);
-      connection->write(request.body, deadline);
+      connection->write(head, request.body, deadline);
     } catch (const HttpError& error) {
       if (error.kind() != Kind::kBroken) throw;
       if (is_reused) throw StaleConnection();
@@ -224,15 +226,16 @@ class HttpClient::Connections {
     }
     while (!parser->is_done()) {
       const size_t old = buffer.size();
-      buffer.resize(old + kReadBytes);
+      buffer.resize(old + piece);
       size_t count = 0;
       try {
-        count = connection->read(buffer.data() + old, kReadBytes, deadline);
+        count = connection->read(buffer.data() + old, piece, deadline);
       } catch (const HttpError& error) {
         if (error.kind() == Kind::kBroken && is_reused && !any) throw StaleConnection();
         throw;
       }
       buffer.resize(old + count);
+      if (count == piece) piece = kReadBytes;
       if (count == 0) {
         boost::beast::error_code error;
         if (is_reused && !any) throw StaleConnection();

@@ -32,6 +32,10 @@ struct RequestTimes {
   uint64_t parsed_us = 0;    // its body is read
   uint64_t executed_us = 0;  // it was done
   uint64_t framed_us = 0;    // its answer is ready to be written
+  // How long it waited while it was executed: for keys that others hold, the disk, the commit.
+  uint64_t waited_for_keys_us = 0;
+  uint64_t waited_for_disk_us = 0;
+  uint64_t waited_for_commit_us = 0;
 };
 
 // The views point into the connection's buffer and hold until the answer is written.

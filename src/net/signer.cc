@@ -28,6 +28,15 @@ RequestSigner::RequestSigner(Credentials credentials, std::string region, std::s
       region_(std::move(region)),
       service_(std::move(service)) {}
 
+std::string RequestSigner::key_of(std::string_view date) const {
+  const std::lock_guard lock(mutex_);
+  if (date_ != date) {
+    key_ = signing_key({date, region_, service_}, credentials_.secret_key);
+    date_ = date;
+  }
+  return key_;
+}
+
 void RequestSigner::sign(ClientRequest& request, int64_t now_s) const {
   const std::string timestamp =
       fmt::format("{:%Y%m%dT%H%M%SZ}", fmt::gmtime(static_cast<std::time_t>(now_s)));
@@ -53,7 +62,7 @@ void RequestSigner::sign(ClientRequest& request, int64_t now_s) const {
   }
   const SigningScope scope{std::string_view(timestamp).substr(0, 8), region_, service_};
   const std::string signature =
-      sign_canonical(canonical.text(), timestamp, scope, credentials_.secret_key);
+      sign_with_key(canonical.text(), timestamp, scope, key_of(scope.date));
   request.set_header("Authorization", "AWS4-HMAC-SHA256 Credential=" + credentials_.access_key +
                                           "/" + scope.text() + ", SignedHeaders=" +
                                           canonical.signed_headers() + ", Signature=" + signature);

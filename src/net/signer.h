@@ -2,7 +2,9 @@
 #pragma once
 
 #include <cstdint>
+#include <mutex>
 #include <string>
+#include <string_view>
 
 #include "net/http_client.h"
 
@@ -24,9 +26,15 @@ class RequestSigner {
   void sign(ClientRequest& request, int64_t now_s) const;
 
  private:
+  // The key of that day ("20130609").
+  std::string key_of(std::string_view date) const;
+
   const Credentials credentials_;
   const std::string region_;
   const std::string service_;
+  mutable std::mutex mutex_;
+  mutable std::string date_;
+  mutable std::string key_;  // of date_
 };
 
 }  // namespace stator::net

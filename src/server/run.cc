@@ -18,12 +18,13 @@
 #include "moving/command.h"
 #include "net/server.h"
 #include "net/signature.h"
+#include "server/check_command.h"
 #include "server/health_check.h"
 #include "server/local_arguments.h"
 #include "server/options.h"
 #include "server/process_metrics.h"
 #include "server/service_manager.h"
-#include "server/startup_pages.h"
+#include "server/process_memory.h"
 #include "server/version.h"
 #include "shell/shell.h"
 #include "triggers/mappings.h"
@@ -70,6 +71,8 @@ class EndSignals {
     sigaddset(&set_, SIGINT);
     pthread_sigmask(SIG_BLOCK, &set_, nullptr);
     std::signal(SIGPIPE, SIG_IGN);
+    // A limit on the size of files is an error of the write, not the end of the process.
+    std::signal(SIGXFSZ, SIG_IGN);
   }
   int wait() const {
     int number = 0;
@@ -82,8 +85,8 @@ class EndSignals {
 };
 
 OptionsError unknown_command(const std::string& command) {
-  const std::vector<std::string> commands = {"serve", "config", "health",
-                                             "shell", "import", "export"};
+  const std::vector<std::string> commands = {"serve",  "config", "health", "shell",
+                                             "import", "export", "check"};
   const std::optional<std::string> nearest = nearest_name(command, commands);
   return OptionsError(fmt::format(
       "there is no command '{}'{}", command,
@@ -91,6 +94,7 @@ OptionsError unknown_command(const std::string& command) {
 }
 
 int serve(const Options& options) {
+  keep_freed_memory();
   const EndSignals signals;
   raise_file_limit();
 
@@ -172,6 +176,7 @@ int run(int argc, char** argv) {
       if (command == "health") return check_health(arguments, from_environment);
       if (command == "shell") return shell::run(arguments, client::process_environment());
       if (command == "import") return moving::run_import(arguments, client::process_environment());
+      if (command == "check") return run_check(arguments);
       if (command == "export") return moving::run_export(arguments, client::process_environment());
       if (command != "serve" && command != "config") throw unknown_command(command);
     }

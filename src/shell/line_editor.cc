@@ -17,6 +17,7 @@ struct LineEditor::State {
   std::string history_file;
   Complete complete;
   std::string prompt;
+  bool cancelled = false;
   EditLine* editor = nullptr;
   History* history = nullptr;
 
@@ -27,7 +28,15 @@ struct LineEditor::State {
   }
   static char* prompt_of(EditLine* editor) { return of(editor).prompt.data(); }
   static unsigned char complete_word(EditLine* editor, int /*key*/);
+  static unsigned char cancel_line(EditLine* editor, int /*key*/);
 };
+
+// Bound to Ctrl-C.
+unsigned char LineEditor::State::cancel_line(EditLine* editor, int /*key*/) {
+  of(editor).cancelled = true;
+  std::fputs("^C", stdout);
+  return CC_NEWLINE;
+}
 
 // Bound to the tab key: inserts what all completions have in common, else shows them.
 unsigned char LineEditor::State::complete_word(EditLine* editor, int /*key*/) {
@@ -71,22 +80,25 @@ LineEditor::LineEditor(std::string history_file, Complete complete)
   el_set(state_->editor, EL_HIST, history, state_->history);
   el_set(state_->editor, EL_ADDFN, "complete-word", "completes a name", &State::complete_word);
   el_set(state_->editor, EL_BIND, "^I", "complete-word", nullptr);
+  // As a key and not as a signal, so that it ends the line and not the shell.
+  el_set(state_->editor, EL_SETTY, "-d", "-isig", nullptr);
+  el_set(state_->editor, EL_ADDFN, "cancel-line", "gives the line up", &State::cancel_line);
+  el_set(state_->editor, EL_BIND, "^C", "cancel-line", nullptr);
   el_set(state_->editor, EL_BIND, "^R", "em-inc-search-prev", nullptr);
   el_source(state_->editor, nullptr);
 }
 
 LineEditor::~LineEditor() {
-  HistEvent event{};
-  if (!state_->history_file.empty())
-    history(state_->history, &event, H_SAVE, state_->history_file.c_str());
   el_end(state_->editor);
   history_end(state_->history);
 }
 
 std::optional<std::string> LineEditor::read(const std::string& prompt) {
   state_->prompt = prompt;
+  state_->cancelled = false;
   int count = 0;
   const char* line = el_gets(state_->editor, &count);
+  if (state_->cancelled) return std::string();
   if (line == nullptr || count <= 0) return std::nullopt;
   std::string text(line, static_cast<size_t>(count));
   while (!text.empty() && (text.back() == '\n' || text.back() == '\r')) text.pop_back();
@@ -96,6 +108,12 @@ std::optional<std::string> LineEditor::read(const std::string& prompt) {
 void LineEditor::remember(const std::string& statement) {
   HistEvent event{};
   history(state_->history, &event, H_ENTER, statement.c_str());
+  if (!state_->history_file.empty())
+    history(state_->history, &event, H_SAVE, state_->history_file.c_str());
+}
+
+bool LineEditor::cancelled() const {
+  return state_->cancelled;
 }
 
 std::string common_prefix(const std::vector<std::string>& names) {

@@ -22,8 +22,10 @@ class LineEditor {
   LineEditor(const LineEditor&) = delete;
   LineEditor& operator=(const LineEditor&) = delete;
 
-  // A line without its end; nothing at the end of the input.
+  // A line without its end; nothing at the end of the input. Empty if it was given up.
   std::optional<std::string> read(const std::string& prompt);
+  // True if the last line was given up with Ctrl-C.
+  bool cancelled() const;
   // Keeps a statement in the history.
   void remember(const std::string& statement);
 

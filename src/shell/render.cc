@@ -117,6 +117,10 @@ std::string item_table(const std::vector<json::Element>& items,
       if (!has(member.key)) columns.emplace_back(member.key);
     }
   }
+  // A SELECT of attributes that no item has still finds the items.
+  if (columns.empty() && !items.empty())
+    return std::to_string(items.size()) + (items.size() == 1 ? " row" : " rows") +
+           " without these attributes\n";
   std::vector<std::vector<std::string>> rows = {{}};
   for (const std::string& column : columns) rows[0].push_back(cell(column));
   for (const json::Element& item : items) {

@@ -348,6 +348,7 @@ void Session::run_statement(const std::string& statement) {
     next_page();
     return;
   }
+  sampled_.clear();  // there may be new names afterwards
   const json::Document answer = call("ExecuteStatement", request_with("Statement", statement));
   const auto items = json::array_member(answer.root(), "Items");
   if (items && items->size() > 0) {
@@ -419,9 +420,7 @@ void Session::show_items(const json::Element& answer, std::string_view list) {
   std::vector<json::Element> items;
   for (const json::Element item : client::list_of(answer, list)) {
     items.push_back(item);
-    simdjson::dom::object members;
-    if (item.get(members) != simdjson::SUCCESS || attributes_.size() > 10'000) continue;
-    for (const auto& member : members) attributes_.emplace(member.key);
+    note_attributes(item);
   }
   if (options_.format == Format::kTable) {
     const auto keys = keys_.find(table_of(next_statement_));
@@ -433,6 +432,26 @@ void Session::show_items(const json::Element& answer, std::string_view list) {
     out += (options_.format == Format::kJson ? client::json_item(item) : simdjson::minify(item)) +
            "\n";
   print_(out);
+}
+
+void Session::note_attributes(const json::Element& item) {
+  constexpr size_t kMostNames = 10'000;
+  simdjson::dom::object members;
+  if (item.get(members) != simdjson::SUCCESS || attributes_.size() > kMostNames) return;
+  for (const auto& member : members) attributes_.emplace(member.key);
+}
+
+void Session::learn_attributes(const std::string& table) {
+  constexpr int64_t kSampledItems = 20;
+  if (!sampled_.insert(table).second) return;
+  if (!keys_.contains(table)) learn_table(table);
+  std::string body;
+  json::Object request(body);
+  request.string("TableName", table);
+  request.integer("Limit", kSampledItems);
+  request.close();
+  const json::Document answer = call("Scan", body);
+  for (const json::Element item : client::list_of(answer.root(), "Items")) note_attributes(item);
 }
 
 void Session::learn_table(const std::string& name) {
@@ -460,9 +479,18 @@ std::vector<std::string> Session::complete(std::string_view before, std::string_
   };
   try {
     if (!tables_listed_) list_tables();
-    // Attributes of the tables that the line names.
+    // Attributes of the tables that the line names; of all of them, if they are few, where it names
+    // none yet, as SELECT has its attributes first.
+    constexpr size_t kFewTables = 8;
+    bool any = false;
     for (const std::string& name : words_of(before)) {
-      if (tables_.contains(name) && !keys_.contains(name)) learn_table(name);
+      if (!tables_.contains(name)) continue;
+      learn_attributes(name);
+      any = true;
+    }
+    const bool is_start = before.find_first_not_of(" \t") == std::string_view::npos;
+    if (!any && !is_start && !is_command(before) && tables_.size() <= kFewTables) {
+      for (const std::string& name : std::set<std::string>(tables_)) learn_attributes(name);
     }
   } catch (const std::exception&) {
     // A name more or less is not worth an error while somebody types.

@@ -55,6 +55,9 @@ class Session {
   json::Document call(std::string_view operation, std::string body);
   std::vector<std::string> list_tables();
   void learn_table(const std::string& name);
+  // The names of attributes that some of its items have.
+  void learn_attributes(const std::string& table);
+  void note_attributes(const json::Element& item);
 
   client::Endpoint& endpoint_;
   Options options_;
@@ -65,6 +68,7 @@ class Session {
   std::string next_statement_;
   std::set<std::string> tables_;
   std::set<std::string> attributes_;
+  std::set<std::string> sampled_;  // tables whose items were looked at for names
   std::map<std::string, std::vector<std::string>> keys_;  // of tables that were described
   bool tables_listed_ = false;
 };

@@ -66,6 +66,7 @@ int run_terminal(Session& session, const client::Endpoint& endpoint, const std::
       std::fputc('\n', stdout);
       break;
     }
+    if (editor.cancelled()) input.clear();
     for (const std::string& statement : input.take(*line)) {
       editor.remember(is_command(statement) ? statement : statement + ";");
       if (!session.ended()) run_one(session, statement);

@@ -290,6 +290,12 @@ Task<PastChanges> read_changes(engine::View& view, Past past, uint64_t end, std:
 
 }  // namespace
 
+void check_history_row(std::string_view key, std::string_view value) {
+  model::read_history_key(key);
+  const Row row = read_row(value);
+  if (row.record) model::decode_record(*row.record);
+}
+
 void write_history(const model::TableSchema& table, std::optional<std::string_view> old,
                    const std::optional<std::string>& fresh, const std::string& item_key,
                    int64_t now_us, engine::Batch& batch) {

@@ -27,6 +27,9 @@ void write_history(const model::TableSchema& table, std::optional<std::string_vi
                    const std::optional<std::string>& fresh, const std::string& item_key,
                    int64_t now_us, engine::Batch& batch);
 
+// Throws CorruptRecord if a row of history cannot be read.
+void check_history_row(std::string_view key, std::string_view value);
+
 // A table just before a version.
 struct Past {
   model::TableNumber table = 0;

@@ -45,7 +45,6 @@ std::string Mappings::report() const {
 
 void Mappings::write_metrics(metrics::Text& text) const {
   const std::vector<Seen> all = look();
-  if (all.empty()) return;
   const auto family = [&](std::string_view name, std::string_view type, std::string_view help,
                           const auto& value) {
     text.family(name, type, help);

@@ -63,6 +63,41 @@ def test_an_export_comes_back_as_it_was(export, stator, endpoint, client, items_
     assert items_of("Things") == sorted(ITEMS, key=repr)
 
 
+EVERY_TYPE = [
+    {"id": {"S": "scalars"}, "s": {"S": 'ž "quoted" \\ \n\t\u0001 🙂'}, "empty": {"S": ""}, "b": {"B": b"\x00\xff\n"},
+     "no_bytes": {"B": b""}, "n": {"N": "-1.2345678901234567890123456789012345678E+100"}, "t": {"BOOL": True}, "f": {"BOOL": False},
+     "nothing": {"NULL": True}},
+    {"id": {"S": "sets"}, "ss": {"SS": ["a", "b"]}, "ns": {"NS": ["1", "2.5"]}, "bs": {"BS": [b"\x01", b"\x02"]}},
+    {"id": {"S": "nested"}, "m": {"M": {"l": {"L": [{"M": {}}, {"L": []}, {"N": "0"}]}, "a.b#c": {"S": "a name"}}}},
+    {"id": {"S": "index"}, "g": {"S": "x"}},
+]
+
+
+def test_every_type_survives_a_server_and_a_data_directory(stator, endpoint, client, items_of, no_table_stays):
+    client.create_table(
+        TableName="Types", KeySchema=[{"AttributeName": "id", "KeyType": "HASH"}], BillingMode="PAY_PER_REQUEST",
+        AttributeDefinitions=[{"AttributeName": name, "AttributeType": "S"} for name in ("id", "g")],
+        GlobalSecondaryIndexes=[{"IndexName": "by-g", "KeySchema": [{"AttributeName": "g", "KeyType": "HASH"}],
+                                 "Projection": {"ProjectionType": "ALL"}}])
+    for item in EVERY_TYPE:
+        client.put_item(TableName="Types", Item=item)
+    before = items_of("Types")
+
+    def run(*arguments):
+        result = stator(*arguments, "--quiet")
+        assert result.returncode == 0, result.stderr
+
+    run("export", "--endpoint", endpoint, "--table", "Types", "--to", "first")
+    client.delete_table(TableName="Types")
+    run("import", "--data-dir", "data", "--from", "first")
+    run("export", "--data-dir", "data", "--table", "Types", "--to", "second")
+    run("import", "--endpoint", endpoint, "--from", "second")
+    assert items_of("Types") == before
+    found = client.query(TableName="Types", IndexName="by-g", KeyConditionExpression="g = :g",
+                         ExpressionAttributeValues={":g": {"S": "x"}})
+    assert [item["id"]["S"] for item in found["Items"]] == ["index"]
+
+
 def test_csv_has_all_columns(export):
     folder = export("--format", "csv")
     with open(folder / "Things.csv", newline="") as file:

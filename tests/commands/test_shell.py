@@ -6,6 +6,7 @@ import pty
 import re
 import select
 import subprocess
+import termios
 import time
 
 import pytest
@@ -112,6 +113,14 @@ class Terminal:
             assert readable, f"no {text!r} in {self.seen!r}"
             self.seen += os.read(self.master, 65536).decode()
         self.seen = self.plain().split(text, 1)[1]
+        if text.endswith("> "):
+            self.wait_for_keys(deadline)
+
+    def wait_for_keys(self, deadline):
+        """A prompt is shown before keys are taken one by one: until then the terminal keeps control keys for itself."""
+        while termios.tcgetattr(self.master)[3] & termios.ICANON:
+            assert time.monotonic() < deadline, "the shell does not take keys"
+            time.sleep(0.005)
 
     def plain(self):
         return re.sub(r"\x1b\[[0-9;?]*[A-Za-z]|\x1b[=>]|\r", "", self.seen)
@@ -154,3 +163,37 @@ def test_at_a_terminal_names_are_completed_and_history_is_kept(shell, endpoint, 
     again.type("\x1b[A\x1b[A\n")  # up twice: the command before the last
     again.expect("\n2\n")
     again.end()
+
+
+def test_at_a_terminal_attributes_are_completed_before_the_table_is_named(shell, endpoint, tmp_path):
+    shell(SETUP)
+    terminal = Terminal(endpoint, tmp_path)
+    terminal.expect("stator> ")
+    terminal.type("SELECT na\tFROM Ord\tWHERE PK = 'a' AND SK = 1;\n")
+    terminal.expect("first\n")
+    # What was written since is known too.
+    terminal.expect("stator> ")
+    terminal.type("INSERT INTO Orders VALUE {'PK': 'b', 'SK': 1, 'postcode': 'X'};\n")
+    terminal.expect("done\n")
+    terminal.expect("stator> ")
+    terminal.type("SELECT postc\tFROM Orders WHERE PK = 'b';\n")
+    terminal.expect("X\n")
+    terminal.end()
+
+
+def test_at_a_terminal_ctrl_c_gives_up_what_was_typed(shell, endpoint, tmp_path):
+    shell(SETUP)
+    terminal = Terminal(endpoint, tmp_path)
+    terminal.expect("stator> ")
+    terminal.type("DELETE FROM Orders\n")
+    terminal.expect("...> ")
+    terminal.type("WHERE PK = \x03")
+    terminal.expect("stator> ")
+    terminal.type("count Orders\n")
+    terminal.expect("\n2\n")
+    terminal.end()
+
+
+def test_attributes_that_no_item_has(shell):
+    shell(SETUP)
+    assert shell("SELECT nope FROM Orders").stdout == "2 rows without these attributes\n"

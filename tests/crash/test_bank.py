@@ -15,10 +15,10 @@ from collections import defaultdict
 
 from restarting_server import CONNECTION_LOST, RestartingServer, create_table, run_together, scan
 
-ROUNDS = int(os.environ.get("STATOR_ROUNDS", "5"))
+ROUNDS = int(os.environ.get("STATOR_ROUNDS", "20"))
 SEED = int(os.environ.get("STATOR_CRASH_SEED", str(int(time.time()))))
 TELLERS, READERS = 8, 2
-MIN_ROUND_S, MAX_ROUND_S = 0.3, 2.5
+MIN_ROUND_S, MAX_ROUND_S = 0.2, 1.0
 ACCOUNTS_OF_A_TABLE = 10
 OPENING_BALANCE = 100
 RECORDS = "Transfers"

@@ -1,22 +1,24 @@
 """Kills the server while it is written to, starts it again, and looks for what it had acknowledged.
 
 Every writer has keys of its own and knows what each must hold: what was last acknowledged or, for the one request that
-the kill interrupted, either what was before or what it asked for. What the indexes hold and what DescribeTable counts
-must follow from the table, and a consumer who replays the table's stream has the same items. STATOR_ROUNDS, STATOR_ROUND_S, STATOR_WRITERS and
-STATOR_CRASH_SEED prolong, enlarge or repeat a run.
+the kill interrupted, either what was before or what it asked for. Meanwhile an index is made and deleted again and
+again, and items expire. What the indexes hold and what DescribeTable counts must follow from the table, a consumer who
+replays the table's stream has the same items, and `stator check` finds nothing wrong with what each kill left.
+STATOR_ROUNDS, STATOR_ROUND_S, STATOR_WRITERS and STATOR_CRASH_SEED prolong, enlarge or repeat a run.
 """
 
 import os
 import random
+import subprocess
 import time
 
 import pytest
 from restarting_server import CONNECTION_LOST, create_table, run_together, scan
-from stator_process import StatorProcess
+from stator_process import StatorProcess, binary
 from stream_consumer import StreamConsumer
 from wire_client import WireClient
 
-ROUNDS = int(os.environ.get("STATOR_ROUNDS", "5"))
+ROUNDS = int(os.environ.get("STATOR_ROUNDS", "20"))
 SEED = int(os.environ.get("STATOR_CRASH_SEED", str(int(time.time()))))
 WRITERS = int(os.environ.get("STATOR_WRITERS", "6"))
 KEYS_OF_A_WRITER = 40
@@ -55,6 +57,16 @@ INDEXES = {
     "ByColor": ({"color", "version"}, {"PK", "SK", "color", "version", "group"}),
     "ByVersion": ({"version"}, {"PK", "SK", "version"}),
 }
+# Made and deleted while the others write.
+COMING_AND_GOING = {
+    "IndexName": "ByGroupAndVersion",
+    "KeySchema": [{"AttributeName": "group", "KeyType": "HASH"}, {"AttributeName": "version", "KeyType": "RANGE"}],
+    "Projection": {"ProjectionType": "INCLUDE", "NonKeyAttributes": ["color"]},
+}
+COMING_AND_GOING_HOLDS = ({"group", "version"}, {"PK", "SK", "group", "version", "color"})
+EXPIRES = "expires"  # the attribute
+EXPIRING = "expiring-"  # sort keys of items whose time has come when they are written
+PATIENCE_S = 60
 COUNTER = {"PK": {"S": "counter"}, "SK": {"S": "counter"}}
 
 
@@ -81,10 +93,15 @@ class Writer:
             "group": {"S": f"{self.name}-{version % 3}"},
             **({"color": {"S": "red"}} if version % 2 else {}),
             "filler": {"S": "x" * self.random.choice((1, 100, 5000))},
+            **({EXPIRES: {"N": "4000000000"}} if version % 5 == 0 else {}),
         }
 
     def _put(self, sort_key, version):
         return "PutItem", {"TableName": "Crash", "Item": self._item(sort_key, version)}, {sort_key: version}
+
+    def _put_expiring(self, sort_key, version):
+        item = {**self._item(EXPIRING + sort_key, version), EXPIRES: {"N": str(int(time.time()) - 10)}}
+        return "PutItem", {"TableName": "Crash", "Item": item}, {}
 
     def _update(self, sort_key, version):
         change = "SET version = :v, #g = :g" + (" REMOVE color" if version % 2 else ", color = :c")
@@ -142,7 +159,7 @@ class Writer:
         self.version += 1
         sort_key = str(self.random.randrange(KEYS_OF_A_WRITER))
         make = self.random.choice((self._put, self._put, self._update, self._conditional, self._delete,
-                                   self._transact, self._batch))
+                                   self._transact, self._batch, self._put_expiring))
         operation, request, self.interrupted = make(sort_key, self.version)
         answer = client.expect(operation, request)
         assert not answer.get("UnprocessedItems"), answer
@@ -172,17 +189,64 @@ class Writer:
         self.interrupted = {}
 
 
+class IndexChanger:
+    """Makes an index, waits until it is there, deletes it, and so on. `there` is None while a request is open."""
+
+    def __init__(self):
+        self.there = False
+        self.changes = 0
+
+    def run(self, port):
+        client = WireClient(port)
+        try:
+            while True:
+                was_there, self.there = self.there, None
+                change = ({"Delete": {"IndexName": COMING_AND_GOING["IndexName"]}} if was_there
+                          else {"Create": COMING_AND_GOING})
+                client.expect("UpdateTable", {
+                    "TableName": "Crash", "GlobalSecondaryIndexUpdates": [change],
+                    "AttributeDefinitions": TABLE["AttributeDefinitions"]})
+                self.there = not was_there
+                self.settle(client)
+                self.changes += 1
+        except CONNECTION_LOST:
+            pass  # The kill.
+        finally:
+            client.close()
+
+    def settle(self, client):
+        """Waits until the index is complete or gone; returns the table's description then."""
+        deadline = time.monotonic() + PATIENCE_S
+        while True:
+            described = client.expect("DescribeTable", {"TableName": "Crash"})["Table"]
+            found = {index["IndexName"]: index["IndexStatus"] for index in described["GlobalSecondaryIndexes"]}
+            status = found.get(COMING_AND_GOING["IndexName"])
+            if status in (None, "ACTIVE") and described["TableStatus"] == "ACTIVE":
+                return described
+            assert time.monotonic() < deadline, f"the index stays {status}"
+
+    def check(self, client):
+        """What was acknowledged holds; an interrupted change happened or did not. Returns whether the index is there."""
+        described = self.settle(client)
+        found = COMING_AND_GOING["IndexName"] in {
+            index["IndexName"] for index in described["GlobalSecondaryIndexes"]}
+        assert self.there is None or self.there == found, f"the index: there {self.there}, found {found}"
+        self.there = found
+        return found
+
+
 def order(item):
     return item["PK"]["S"], item["SK"]["S"]
 
 
-def check_indexes(client, items):
+def check_indexes(client, items, indexes):
     """Each index holds what the table implies, and what is counted is what is there."""
     described = client.expect("DescribeTable", {"TableName": "Crash"})["Table"]
     assert described["ItemCount"] == len(items)
     counts = {index["IndexName"]: index["ItemCount"]
               for index in described["GlobalSecondaryIndexes"] + described["LocalSecondaryIndexes"]}
-    for name, (needed, projected) in INDEXES.items():
+    assert counts.keys() == indexes.keys()
+    for name, (needed, projected) in indexes.items():
         implied = [{field: value for field, value in item.items() if projected is None or field in projected}
                    for item in items if needed <= item.keys()]
         held = scan(client, "Crash", IndexName=name)
@@ -201,9 +265,23 @@ def consume(consumer, port):
         client.close()
 
 
-def check_all(client, writers, consumer, count_before):
+def scan_without_expired(client):
+    """All items, once those whose time has come are deleted."""
+    deadline = time.monotonic() + PATIENCE_S
+    while True:
+        items = scan(client, "Crash", ConsistentRead=True)
+        late = [item for item in items if item["SK"]["S"].startswith(EXPIRING)]
+        if not late:
+            return items
+        assert time.monotonic() < deadline, f"{len(late)} items do not expire"
+
+
+def check_all(client, writers, consumer, changer, count_before):
     """Returns the counter. Checks every item, the indexes, the stream, and the counter's bounds."""
-    items = scan(client, "Crash", ConsistentRead=True)
+    indexes = dict(INDEXES)
+    if changer.check(client):
+        indexes[COMING_AND_GOING["IndexName"]] = COMING_AND_GOING_HOLDS
+    items = scan_without_expired(client)
     consumer.poll(client)
     consumer.check(items, "PK", "SK")
     by_writer = {writer.name: {} for writer in writers}
@@ -216,7 +294,7 @@ def check_all(client, writers, consumer, count_before):
     for writer in writers:
         writer.check(by_writer[writer.name])
 
-    check_indexes(client, items)
+    check_indexes(client, items, indexes)
 
     acknowledged = count_before + sum(writer.counted for writer in writers)
     assert acknowledged <= count <= acknowledged + sum(writer.counting for writer in writers)
@@ -225,18 +303,27 @@ def check_all(client, writers, consumer, count_before):
     return count
 
 
-def check_nothing_stays(client):
+def check_nothing_stays(client, changer):
     """Once all items are deleted, no index entry, count or byte may be left of them."""
+    indexes = dict(INDEXES)
+    if changer.there:
+        indexes[COMING_AND_GOING["IndexName"]] = COMING_AND_GOING_HOLDS
     for item in scan(client, "Crash"):
         client.expect("DeleteItem", {"TableName": "Crash", "Key": {"PK": item["PK"], "SK": item["SK"]}})
-    check_indexes(client, [])
+    check_indexes(client, [], indexes)
     described = client.expect("DescribeTable", {"TableName": "Crash"})["Table"]
     assert described["TableSizeBytes"] == 0
     for index in described["GlobalSecondaryIndexes"] + described["LocalSecondaryIndexes"]:
         assert index["IndexSizeBytes"] == 0, f"{index['IndexName']} still counts bytes"
 
 
-def write_until_killed(server, writers, consumer, duration_s):
+def check_directory(directory):
+    """What no server uses is whole: files, indexes, counters, catalog, streams."""
+    done = subprocess.run([binary(), "check", str(directory)], capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def write_until_killed(server, writers, consumer, changer, duration_s):
     def kill():
         # Not a wait for something to happen: the moment of the kill is what the test draws at random.
         time.sleep(duration_s)
@@ -244,16 +331,19 @@ def write_until_killed(server, writers, consumer, duration_s):
         server.kill()
         assert not ended_by_itself, f"the server ended by itself:\n{server.log()}"
 
-    run_together(kill, lambda: consume(consumer, server.port),
+    run_together(kill, lambda: consume(consumer, server.port), lambda: changer.run(server.port),
                  *(lambda writer=writer: writer.run(server.port) for writer in writers))
 
 
-def test_no_acknowledged_write_is_lost(tmp_path):
+@pytest.mark.parametrize("durability", ["sync", "os"])
+def test_no_acknowledged_write_is_lost(tmp_path, durability):
     print(f"STATOR_CRASH_SEED={SEED}")
     chance = random.Random(SEED)
-    arguments = ("--data-dir", str(tmp_path / "data"), "--durability", "sync")
+    directory = tmp_path / "data"
+    arguments = ("--data-dir", str(directory), "--durability", durability)
     writers = [Writer(f"writer{i}", chance.random()) for i in range(WRITERS)]
     consumer = StreamConsumer("Crash")
+    changer = IndexChanger()
     count = 0
 
     def start():
@@ -262,24 +352,32 @@ def test_no_acknowledged_write_is_lost(tmp_path):
 
     server = start()
     try:
-        create_table(WireClient(server.port), TABLE)
-        for _ in range(ROUNDS):
-            write_until_killed(server, writers, consumer, chance.uniform(MIN_ROUND_S, MAX_ROUND_S))
+        client = WireClient(server.port)
+        create_table(client, TABLE)
+        client.expect("UpdateTimeToLive", {"TableName": "Crash", "TimeToLiveSpecification": {
+            "Enabled": True, "AttributeName": EXPIRES}})
+        client.close()
+        for number in range(ROUNDS):
+            write_until_killed(server, writers, consumer, changer, chance.uniform(MIN_ROUND_S, MAX_ROUND_S))
+            if number < 20 or number % 10 == 0:  # it reads the whole stream
+                check_directory(directory)
             server = start()
             client = WireClient(server.port)
-            count = check_all(client, writers, consumer, count)
+            count = check_all(client, writers, consumer, changer, count)
             client.close()
         assert sum(writer.writes for writer in writers) > ROUNDS * WRITERS, "too few writes to mean anything"
         assert server.stop() == 0
+        check_directory(directory)
 
         # What a clean end leaves must be the same as what it found.
         server = start()
         client = WireClient(server.port)
-        check_all(client, writers, consumer, count)
-        check_nothing_stays(client)
+        check_all(client, writers, consumer, changer, count)
+        check_nothing_stays(client, changer)
         consumer.poll(client)
         consumer.check([], "PK", "SK")
-        print(f"{consumer.records} records in {len(consumer.shards)} shards")
+        print(f"{ROUNDS} kills, {sum(writer.writes for writer in writers)} acknowledged writes, "
+              f"{consumer.records} records in {len(consumer.shards)} shards, {changer.changes} changes of an index")
         client.close()
     finally:
         server.kill()

@@ -7,7 +7,7 @@ import time
 
 from restarting_server import CONNECTION_LOST, RestartingServer, run_together, scan
 
-ROUNDS = int(os.environ.get("STATOR_ROUNDS", "5"))
+ROUNDS = int(os.environ.get("STATOR_ROUNDS", "20"))
 SEED = int(os.environ.get("STATOR_CRASH_SEED", str(int(time.time()))))
 OWNERS = 4
 MIN_ROUND_S, MAX_ROUND_S = 0.05, 0.6

@@ -210,3 +210,18 @@ def test_a_slow_request_is_logged_with_where_the_time_went():
     parts = [float(fields[name]) for name in (
         "receive_ms", "route_ms", "parse_ms", "execute_ms", "frame_ms", "send_ms")]
     assert abs(sum(parts) - float(fields["total_ms"])) < 0.1
+
+
+def test_a_slow_write_says_how_long_it_waited_for_its_commit(tmp_path):
+    with StatorProcess("--data-dir", str(tmp_path), "--slow-ms", "1") as process:
+        client = boto3.client("dynamodb", endpoint_url=process.endpoint)
+        create_table(client)
+        answer = client.put_item(TableName="Orders", Item={"PK": {"S": "a"}, "text": {"S": "x" * 390_000}})
+        process.stop()
+        log = process.log()
+    wanted = answer["ResponseMetadata"]["RequestId"]
+    line = next(line for line in log.splitlines() if wanted in line)
+    fields = dict(re.findall(r"(\w+)=(\S+)", line))
+    waits = [float(fields[name]) for name in ("keys_ms", "disk_ms", "commit_ms")]
+    assert waits[2] > 0
+    assert sum(waits) <= float(fields["execute_ms"])

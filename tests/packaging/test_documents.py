@@ -3,10 +3,12 @@
 import json
 import pathlib
 import re
+import shutil
 import subprocess
 import urllib.request
 
 import boto3
+import pytest
 
 from stator_process import binary
 
@@ -89,18 +91,47 @@ def test_unknown_names_are_errors_with_a_suggestion(tmp_path):
     assert (result.returncode, result.stderr) == (2, "stator: there is no command 'confg' (did you mean config?)\n")
 
 
-def test_the_dashboard_asks_for_metrics_that_there_are(server):
-    client = boto3.client("dynamodb", endpoint_url=server.endpoint)
-    client.list_tables()
+@pytest.fixture
+def metrics(server):
+    boto3.client("dynamodb", endpoint_url=server.endpoint).list_tables()
     with urllib.request.urlopen(f"{server.endpoint}/_stator/metrics", timeout=30) as answer:
-        page = answer.read().decode()
-    there = set(re.findall(r"^# TYPE (\S+)", page, re.M))
+        return set(re.findall(r"^# TYPE (\S+)", answer.read().decode(), re.M))
+
+
+def test_the_dashboard_shows_every_metric_and_no_other(metrics):
     dashboard = json.loads((ROOT / "packaging" / "grafana" / "stator.json").read_text())
     asked = set()
     for panel in dashboard["panels"]:
         for target in panel.get("targets", []):
-            asked |= set(re.findall(r"stator_[a-z0-9_]+", target["expr"]))
-    assert asked
-    asked = {re.sub(r"_(bucket|sum|count)$", "", name) if re.sub(r"_(bucket|sum|count)$", "", name) in there else name
-             for name in asked}
-    assert asked - there == set()
+            for name in re.findall(r"stator_[a-z0-9_]+", target["expr"]):
+                whole = re.sub(r"_(bucket|sum|count)$", "", name)
+                asked.add(whole if whole in metrics else name)
+    assert asked - metrics == set()
+    assert metrics - asked == {"stator_build_info"}  # which its variables ask for
+
+
+def test_every_metric_is_documented(metrics):
+    text = (ROOT / "docs" / "operations.md").read_text().split("\n## Metrics\n")[1].split("\n## ")[0]
+    patterns = [name.replace("*", ".*") for name in re.findall(r"`(stator_[a-z_*]+)", text)]
+    assert [pattern for pattern in patterns if not any(re.fullmatch(pattern, name) for name in metrics)] == []
+    assert {name for name in metrics if not any(re.fullmatch(pattern, name) for pattern in patterns)} == set()
+
+
+def test_the_image_has_the_libraries_that_the_binary_needs():
+    if any(shutil.which(tool) is None for tool in ("dpkg-query", "ldd", "objdump")):
+        pytest.skip("this is not Debian, or has no compiler")
+
+    def output(*command):
+        return subprocess.run(command, capture_output=True, text=True, timeout=60, check=True).stdout
+
+    # ldd knows where they are, and also those that others need.
+    places = dict(re.findall(r"(\S+) => (/\S+)", output("ldd", binary())))
+    needed = [places[name] for name in re.findall(r"NEEDED\s+(\S+)", output("objdump", "-p", binary())) if name in places]
+    # A package may say /lib or /usr/lib, which are one directory.
+    known = output("dpkg-query", "--search", *("*/" + "/".join(place.split("/")[-2:]) for place in needed))
+    owners = {line.split(":", 1)[0] for line in known.splitlines()}
+    assert "libc6" in owners
+    dockerfile = (ROOT / "packaging" / "Dockerfile").read_text()
+    installed = set(re.search(r"--no-install-recommends \\\n\s+(.*?) \\\n", dockerfile).group(1).split())
+    # These are in every Debian.
+    assert owners - {"libc6", "libgcc-s1", "libstdc++6"} <= installed

@@ -59,6 +59,16 @@ def test_what_is_wrong_there_is_wrong_here(arguments, message):
     assert (result.returncode, result.stderr) == (2, f"stator: {message}\n")
 
 
+def test_the_name_java(tmp_path):
+    """In the image, java is another name of the binary: an entry point may say so."""
+    (tmp_path / "java").symlink_to(binary())
+    process = subprocess.Popen([tmp_path / "java", "-Djava.library.path=./DynamoDBLocal_lib", "-jar", "DynamoDBLocal.jar",
+                                "-sharedDb", "-inMemory", "-port", "0"],
+                               stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=tmp_path)
+    assert "data in memory" in process.stdout.readline()
+    stop(process)
+
+
 def test_help():
     result = subprocess.run([binary(), "-jar", "DynamoDBLocal.jar", "-help"], capture_output=True, text=True, timeout=60)
     assert (result.returncode, "--data-dir" in result.stdout) == (0, True)

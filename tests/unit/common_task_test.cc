@@ -10,6 +10,7 @@
 #include <thread>
 
 #include "common/thread_pool.h"
+#include "common/waits.h"
 
 namespace stator {
 namespace {
@@ -343,6 +344,54 @@ TEST(Executor, IsTheCurrentOneForAScopeOfOneThread) {
     EXPECT_EQ(Executor::current(), &outer);
   }
   EXPECT_EQ(Executor::current(), nullptr);
+}
+
+Task<Waits*> own_waits() {
+  OwnWaits own;
+  Waits* const waits = co_await own;
+  co_return waits;
+}
+
+Task<Waits*> waits_of_one_below(ThreadPool& pool) {
+  SwitchTo to_pool(&pool);
+  co_await to_pool;
+  Task<Waits*> below = own_waits();
+  Waits* const waits = co_await below;
+  co_return waits;
+}
+
+Task<std::vector<Waits*>> waits_of_two_below(ThreadPool& pool) {
+  std::vector<Task<Waits*>> tasks;
+  tasks.push_back(waits_of_one_below(pool));
+  tasks.push_back(own_waits());
+  Task<std::vector<Waits*>> all = when_all(std::move(tasks));
+  std::vector<Waits*> found = co_await all;
+  co_return found;
+}
+
+TEST(Waits, AreHandedDownToAllThatATaskAwaits) {
+  ThreadPool pool("test", 1);
+  Waits waits;
+  EXPECT_EQ(run_blocking(waits_of_one_below(pool)), nullptr);
+  Task<Waits*> one = waits_of_one_below(pool);
+  one.note_waits_in(&waits);
+  EXPECT_EQ(run_blocking(std::move(one)), &waits);
+  Task<std::vector<Waits*>> two = waits_of_two_below(pool);
+  two.note_waits_in(&waits);
+  EXPECT_EQ(run_blocking(std::move(two)), (std::vector<Waits*>{&waits, &waits}));
+}
+
+TEST(Waits, ATimerAddsWhatPassed) {
+  Waits waits;
+  {
+    WaitTimer timer(&waits, &Waits::disk_us);
+    const auto begin = std::chrono::steady_clock::now();
+    while (std::chrono::steady_clock::now() - begin < std::chrono::milliseconds(2)) {
+    }
+  }
+  EXPECT_GE(waits.disk_us, 2000U);
+  EXPECT_EQ(waits.commit_us, 0U);
+  WaitTimer nobodys(nullptr, &Waits::keys_us);
 }
 
 }  // namespace

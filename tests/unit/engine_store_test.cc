@@ -105,6 +105,36 @@ TEST(EngineStore, a_directory_may_be_opened_with_another_durability) {
   EXPECT_GT(put(*engine, "k", "2").version, first);
 }
 
+// A log whose records are all there but one. Each has a checksum, and none is damaged.
+TEST(EngineStore, a_record_that_is_missing_in_the_log_is_noticed) {
+  const TempDirectory directory;
+  {
+    const std::unique_ptr<Engine> engine = open(directory.path());
+    for (int i = 0; i < 10; ++i) put(*engine, "k" + std::to_string(i), "some value");
+  }
+  const std::filesystem::path log = newest_log(directory.path());
+  const std::string content = read(log);
+  ASSERT_LT(content.size(), 32U * 1024) << "records lie one behind the other, without borders";
+  // A record has a checksum (4 bytes), a length (2) and a type before its bytes.
+  const auto end_of = [&](size_t begin) {
+    return begin + 7 + static_cast<unsigned char>(content[begin + 4]) +
+           256 * static_cast<size_t>(static_cast<unsigned char>(content[begin + 5]));
+  };
+  size_t begin = 0;
+  while (end_of(begin) <= content.find("k5")) begin = end_of(begin);
+  const size_t end = end_of(begin);
+  std::ofstream(log, std::ios::binary | std::ios::trunc)
+      << content.substr(0, begin) << content.substr(end);
+  EXPECT_NE(failure_of_open(directory.path()).find("records are missing in its log"),
+            std::string::npos);
+  // Where less is promised it ends there: what follows was written later.
+  const std::unique_ptr<Engine> engine = open(directory.path(), Durability::kOs);
+  EXPECT_EQ(get(*engine, "k4"), "some value");
+  EXPECT_EQ(get(*engine, "k5"), std::nullopt);
+  EXPECT_EQ(get(*engine, "k6"), std::nullopt);
+  EXPECT_TRUE(put(*engine, "k6", "again").committed());
+}
+
 class DamagedLog : public testing::Test {
  protected:
   void SetUp() override {

@@ -20,6 +20,14 @@ TEST(Progress, ABarHasRateAndTimeLeft) {
   EXPECT_EQ(progress_bar({.items = 5, .done = 5, .total = 0}, 1, -1, 80), "5 items  1 a second");
 }
 
+TEST(Progress, TheTimeLeftIsThatOfThisRunsPace) {
+  // A quarter of the bytes had 1000 items, so 3000 are left.
+  EXPECT_DOUBLE_EQ(seconds_left({.items = 1000, .done = 250, .total = 1000}, 100), 30);
+  EXPECT_LT(seconds_left({.items = 1000, .done = 250, .total = 0}, 100), 0);
+  EXPECT_LT(seconds_left({.items = 1000, .done = 1000, .total = 1000}, 100), 0);
+  EXPECT_LT(seconds_left({.items = 0, .done = 0, .total = 1000}, 0), 0);
+}
+
 TEST(Progress, ANarrowTerminalHasNoBar) {
   EXPECT_EQ(progress_bar({.items = 5, .done = 5, .total = 10}, 1, 5, 30).front(), ' ');
 }

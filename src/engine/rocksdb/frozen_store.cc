@@ -133,6 +133,7 @@ Task<void> FrozenStore::freeze(std::string name, Range keep) {
 }
 
 void FrozenStore::make(const std::string& name, const Range& keep) {
+  if (store_.is_stopped()) throw EngineError("The store cannot be copied: it is not written to");
   env_->CreateDirIfMissing(root_);
   sync_folder(std::filesystem::path(root_).parent_path().string());
   rocksdb::Checkpoint* made = nullptr;

@@ -57,7 +57,7 @@ void Reclaimer::give_back(const Erased& erased) {
     rocksdb::DeleteFilesInRange(&store_.db(), store_.db().DefaultColumnFamily(), &begin, &end,
                                 false);
   }
-  if (stopping_.load()) return;
+  if (stopping_.load() || store_.is_stopped()) return;
   rocksdb::CompactRangeOptions options;
   options.exclusive_manual_compaction = false;
   options.canceled = &stopping_;

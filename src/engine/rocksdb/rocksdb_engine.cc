@@ -9,6 +9,7 @@
 
 #include "common/metrics.h"
 #include "common/thread_pool.h"
+#include "common/waits.h"
 #include "engine/frozen.h"
 #include "engine/limits.h"
 #include "engine/rocksdb/change.h"
@@ -163,7 +164,10 @@ Task<Outcome> RocksdbEngine::mutate(Mutation mutation) {
   check_limits(mutation);
   Executor* const home = Executor::current();
   Change change(home);
+  OwnWaits own_waits;
+  Waits* const waits = co_await own_waits;
 
+  WaitTimer waiting(waits, &Waits::keys_us);
   Gate::Enter enter(gate_, mutation.patience, home);
   const bool entered = co_await enter;
   if (!entered) {
@@ -175,8 +179,10 @@ Task<Outcome> RocksdbEngine::mutate(Mutation mutation) {
   LatchTable::Request latches(mutation.shared, mutation.exclusive, mutation.patience, home);
   LatchTable::Acquire acquire = latches_.acquire(latches);
   const bool held = co_await acquire;
+  waiting.stop();
   bool away = latches.waited();
   bool submitted = false;
+  std::optional<WaitTimer> committing;
   std::exception_ptr error;
   if (!held) {
     change.outcome.kind = Outcome::Kind::kTimedOut;
@@ -189,6 +195,7 @@ Task<Outcome> RocksdbEngine::mutate(Mutation mutation) {
     } catch (...) {
       error = std::current_exception();
     }
+    WaitTimer reading(cached ? nullptr : waits, &Waits::disk_us);
     if (!cached && !error) {
       SwitchTo to_reader(&readers_);
       co_await to_reader;
@@ -198,11 +205,13 @@ Task<Outcome> RocksdbEngine::mutate(Mutation mutation) {
     if (!error) {
       try {
         if (!cached) reader.read(false);
+        reading.stop();
         change.batch = std::make_shared<Batch>();
         mutation.body(values, *change.batch);
         check_limits(*change.batch);
         if (!change.batch->empty() || reader.saw_queued()) {
           submitted = true;
+          committing.emplace(waits, &Waits::commit_us);
           lead = committer_.submit(change);
         } else {
           change.outcome.version = committer_.committed_version();
@@ -219,6 +228,7 @@ Task<Outcome> RocksdbEngine::mutate(Mutation mutation) {
     // Resumed at home by the committer, unless it was done already.
     Change::Completion completion = change.completion();
     const bool resumed = co_await completion;
+    committing.reset();
     if (resumed) away = false;
   } else {
     gate_.leave(1, 0);

@@ -8,6 +8,10 @@
 #include "engine/activity.h"
 #include "engine/engine.h"
 
+namespace rocksdb {
+class FileSystem;
+}
+
 namespace stator::engine {
 
 enum class Durability {
@@ -25,6 +29,10 @@ struct RocksdbOptions {
   const Clock* clock = nullptr;  // dates commits; the system's if null; outlives the engine
   Activity* activity = nullptr;  // counts flushes and compactions; outlives the engine
   size_t queue_limit = 16'384;   // changes queued for the committer; a further one waits
+  // Opens what is there without writing anything; every change fails. The directory must exist.
+  bool read_only = false;
+  // Tests only: the store's files go through this one.
+  std::shared_ptr<rocksdb::FileSystem> file_system = nullptr;
 };
 
 // Opens or creates the store. Throws EngineError with one clear sentence: the directory is not

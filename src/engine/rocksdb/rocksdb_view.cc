@@ -6,6 +6,8 @@
 #include <memory>
 #include <utility>
 
+#include "common/waits.h"
+
 namespace stator::engine {
 
 RocksdbView::RocksdbView(Store& store, ThreadPool& readers)
@@ -29,6 +31,9 @@ Task<std::optional<std::string>> RocksdbView::get(std::string_view key) {
   std::optional<std::string> value;
   if (read(true, key, value)) co_return value;
   Executor* const home = Executor::current();
+  OwnWaits own_waits;
+  Waits* const waits = co_await own_waits;
+  WaitTimer reading(waits, &Waits::disk_us);
   SwitchTo to_reader(&readers_);
   co_await to_reader;
   std::exception_ptr error;
@@ -52,6 +57,9 @@ Task<std::vector<std::optional<std::string>>> RocksdbView::get_many(
   }
   if (missing.empty()) co_return values;
   Executor* const home = Executor::current();
+  OwnWaits own_waits;
+  Waits* const waits = co_await own_waits;
+  WaitTimer reading(waits, &Waits::disk_us);
   SwitchTo to_reader(&readers_);
   co_await to_reader;
   std::exception_ptr error;
@@ -114,6 +122,9 @@ Task<Rows> RocksdbView::scan_all(Range range, Direction direction, ScanLimit lim
     co_return rows;
   }
   Executor* const home = Executor::current();
+  OwnWaits own_waits;
+  Waits* const waits = co_await own_waits;
+  WaitTimer reading(waits, &Waits::disk_us);
   SwitchTo to_reader(&readers_);
   co_await to_reader;
   std::exception_ptr error;

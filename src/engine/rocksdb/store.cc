@@ -1,24 +1,16 @@
 #include "engine/rocksdb/store.h"
 
-#include <fcntl.h>
 #include <rocksdb/cache.h>
 #include <rocksdb/convenience.h>
 #include <rocksdb/filter_policy.h>
 #include <rocksdb/listener.h>
 #include <rocksdb/table.h>
-#include <sys/file.h>
 #include <sys/resource.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <array>
-#include <cerrno>
 #include <cstdarg>
 #include <cstdio>
-#include <cstring>
-#include <filesystem>
-#include <fstream>
-#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -29,112 +21,9 @@ namespace stator::engine {
 
 namespace {
 
-// Raised whenever an older program could not read what this one writes.
-constexpr int kFormat = 1;
-constexpr std::string_view kFormatHead = "stator-rocksdb-format ";
 // At its end the store writes its memory out if there is more than this in it, so that the next
 // start need not replay.
 constexpr uint64_t kFlushAtCloseBytes = 8 * 1024 * 1024;
-
-std::string quoted(const std::filesystem::path& path) {
-  return "'" + path.string() + "'";
-}
-
-[[noreturn]] void throw_errno(const std::filesystem::path& directory, const std::string& what,
-                              int error) {
-  if (error == EACCES || error == EPERM || error == EROFS) {
-    throw EngineError("The data directory " + quoted(directory) +
-                      " is not writable: " + std::strerror(error) + ".");
-  }
-  throw EngineError("The data directory " + quoted(directory) + " cannot be used: " + what + ": " +
-                    std::strerror(error) + ".");
-}
-
-void sync_directory(const std::filesystem::path& directory, const std::filesystem::path& named) {
-  const int file = ::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (file < 0) throw_errno(named, "open", errno);
-  const int failed = ::fsync(file) == 0 ? 0 : errno;
-  ::close(file);
-  if (failed != 0) throw_errno(named, "fsync", failed);
-}
-
-void make_directory(const std::filesystem::path& directory) {
-  std::error_code error;
-  const bool created = std::filesystem::create_directories(directory, error);
-  if (error) throw_errno(directory, "cannot be created", error.value());
-  if (!std::filesystem::is_directory(directory, error)) throw_errno(directory, "open", ENOTDIR);
-  if (!created) return;
-  const std::filesystem::path parent =
-      std::filesystem::absolute(directory).lexically_normal().parent_path();
-  // A trailing slash makes the directory its own parent; syncing it does no harm.
-  if (!parent.empty()) sync_directory(parent, directory);
-}
-
-// Held until the process ends or the file is closed.
-int lock_directory(const std::filesystem::path& directory) {
-  const std::filesystem::path path = directory / "LOCK";
-  const int file = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
-  if (file < 0) throw_errno(directory, "LOCK", errno);
-  if (::flock(file, LOCK_EX | LOCK_NB) == 0) return file;
-  const int error = errno;
-  ::close(file);
-  if (error == EWOULDBLOCK) {
-    throw EngineError("The data directory " + quoted(directory) + " is in use by another process.");
-  }
-  throw_errno(directory, "lock", error);
-}
-
-void write_format(const std::filesystem::path& directory) {
-  const std::filesystem::path path = directory / "FORMAT";
-  const std::filesystem::path fresh = directory / "FORMAT.new";
-  const int file = ::open(fresh.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
-  if (file < 0) throw_errno(directory, "FORMAT", errno);
-  const std::string text = std::string(kFormatHead) + std::to_string(kFormat) + "\n";
-  const bool written =
-      ::write(file, text.data(), text.size()) == static_cast<ssize_t>(text.size()) &&
-      ::fsync(file) == 0;
-  const int error = errno;
-  ::close(file);
-  if (!written) throw_errno(directory, "FORMAT", error);
-  if (::rename(fresh.c_str(), path.c_str()) != 0) throw_errno(directory, "FORMAT", errno);
-  sync_directory(directory, directory);
-}
-
-// The format file comes before the first data, so data without it is not ours or not whole.
-void check_format(const std::filesystem::path& directory, const std::filesystem::path& data) {
-  const std::filesystem::path path = directory / "FORMAT";
-  std::error_code error;
-  if (!std::filesystem::exists(path, error)) {
-    if (std::filesystem::exists(data / "CURRENT", error)) {
-      throw EngineError("The data directory " + quoted(directory) +
-                        " is damaged: it has data but no file FORMAT.");
-    }
-    write_format(directory);
-    return;
-  }
-  std::ifstream file(path);
-  std::string text;
-  std::getline(file, text);
-  int format = 0;
-  if (text.starts_with(kFormatHead) && text.size() < kFormatHead.size() + 9) {
-    for (const char c : text.substr(kFormatHead.size())) {
-      if (c < '0' || c > '9') {
-        format = 0;
-        break;
-      }
-      format = format * 10 + (c - '0');
-    }
-  }
-  if (format <= 0)
-    throw EngineError("The data directory " + quoted(directory) +
-                      " is damaged: its file FORMAT is.");
-  if (format > kFormat) {
-    throw EngineError("The data directory " + quoted(directory) +
-                      " was written by a newer version of Stator (format " +
-                      std::to_string(format) + ", this one knows up to " + std::to_string(kFormat) +
-                      ").");
-  }
-}
 
 // What the store has to say goes to the process's log. A file of its own would be one more to fill
 // a disk, and to fail when it is full.
@@ -154,6 +43,8 @@ class StoreLog final : public rocksdb::Logger {
     while (line.ends_with('\n')) line.remove_suffix(1);
     // Each frozen copy makes it say so, and nothing is wrong.
     if (line.find("File Deletions ") != std::string_view::npos) return;
+    // Whoever opens it says so himself.
+    if (line.find("DB::Open() failed") != std::string_view::npos) return;
     spdlog::log(level == rocksdb::WARN_LEVEL ? spdlog::level::warn : spdlog::level::err,
                 "The store says: {}", line);
   }
@@ -163,8 +54,9 @@ class StoreLog final : public rocksdb::Logger {
 // nothing may be written behind a hole.
 class StoreEvents final : public rocksdb::EventListener {
  public:
-  StoreEvents(std::shared_ptr<std::atomic<bool>> has_files, Activity* activity)
-      : has_files_(std::move(has_files)), activity_(activity) {}
+  StoreEvents(std::shared_ptr<std::atomic<bool>> has_files,
+              std::shared_ptr<std::atomic<bool>> stopped, Activity* activity)
+      : has_files_(std::move(has_files)), stopped_(std::move(stopped)), activity_(activity) {}
   void OnFlushBegin(rocksdb::DB*, const rocksdb::FlushJobInfo&) override {
     has_files_->store(true);
     if (activity_ != nullptr) activity_->begin();
@@ -179,19 +71,23 @@ class StoreEvents final : public rocksdb::EventListener {
   void OnCompactionCompleted(rocksdb::DB*, const rocksdb::CompactionJobInfo&) override {
     if (activity_ != nullptr) activity_->end();
   }
-  void OnBackgroundError(rocksdb::BackgroundErrorReason, rocksdb::Status* error) override {
+  void OnBackgroundError(rocksdb::BackgroundErrorReason reason, rocksdb::Status* error) override {
+    if (is_of_log(reason)) stopped_->store(true);
     spdlog::error("The store reports: {}.", error->ToString());
   }
   void OnErrorRecoveryBegin(rocksdb::BackgroundErrorReason reason, rocksdb::Status,
                             bool* auto_recovery) override {
-    if (reason == rocksdb::BackgroundErrorReason::kWriteCallback ||
-        reason == rocksdb::BackgroundErrorReason::kMemTable) {
-      *auto_recovery = false;
-    }
+    if (is_of_log(reason)) *auto_recovery = false;
   }
 
  private:
+  static bool is_of_log(rocksdb::BackgroundErrorReason reason) {
+    return reason == rocksdb::BackgroundErrorReason::kWriteCallback ||
+           reason == rocksdb::BackgroundErrorReason::kMemTable;
+  }
+
   const std::shared_ptr<std::atomic<bool>> has_files_;
+  const std::shared_ptr<std::atomic<bool>> stopped_;
   Activity* const activity_;
 };
 
@@ -250,12 +146,40 @@ rocksdb::Options make_options(const RocksdbOptions& options) {
   result.max_manifest_file_size = 16 * 1024 * 1024;
   result.stats_dump_period_sec = 0;
   result.stats_persist_period_sec = 0;
-  // A record cut off at the end of the log was never acknowledged. Any other damage must be seen:
-  // what was written behind it was.
-  result.wal_recovery_mode = rocksdb::WALRecoveryMode::kTolerateCorruptedTailRecords;
   result.avoid_flush_during_shutdown = false;
   if (options.durability == Durability::kOs) result.wal_bytes_per_sync = 1024 * 1024;
   return result;
+}
+
+// What RocksDB says, without what it says twice. It looks for data files under a second name, and
+// names that one.
+std::string text_of(const rocksdb::Status& status) {
+  std::string text = status.ToString();
+  for (const std::string_view head : {"Corruption: ", "Corruption: ", "IO error: "}) {
+    if (text.starts_with(head)) text.erase(0, head.size());
+  }
+  for (size_t at = text.find(".ldb"); at != std::string::npos; at = text.find(".ldb", at))
+    text.replace(at, 4, ".sst");
+  return text;
+}
+
+[[noreturn]] void throw_not_opened(const DataDirectory& directory, const rocksdb::Status& status,
+                                   const LogOrder& order) {
+  if (!status.IsCorruption() && !status.IsPathNotFound()) {
+    throw EngineError("The data directory " + directory.name() +
+                      " cannot be opened: " + text_of(status) + ".");
+  }
+  std::string what = text_of(status);
+  bool is_log = order.found_gap();
+  if (is_log) what = "records are missing in its log";
+  for (const LogDamage& log : read_logs(directory.data(), order.first_log())) {
+    if (!log.damaged_at || log.is_torn || is_log) continue;
+    what = "its log " + log.name + " is not what was written, from byte " +
+           std::to_string(*log.damaged_at) + " on";
+    is_log = true;
+  }
+  if (is_log) what += " (with durability os it opens without what was written after that)";
+  throw EngineError("The data directory " + directory.name() + " is damaged: " + what + ".");
 }
 
 }  // namespace
@@ -277,19 +201,15 @@ void append_big_endian(std::string& to, uint64_t value, size_t bytes) {
 Store::Store(const RocksdbOptions& options)
     : clock_(options.clock != nullptr ? *options.clock : system_clock_),
       durability_(options.durability),
-      has_files_(std::make_shared<std::atomic<bool>>(false)) {
-  try {
-    open(options);
-  } catch (...) {
-    db_.reset();
-    if (lock_file_ >= 0) ::close(lock_file_);
-    throw;
-  }
+      has_files_(std::make_shared<std::atomic<bool>>(false)),
+      stopped_(std::make_shared<std::atomic<bool>>(false)) {
+  open(options);
 }
 
 void Store::open(const RocksdbOptions& options) {
   rocksdb::Options rocksdb_options = make_options(options);
-  rocksdb_options.listeners.push_back(std::make_shared<StoreEvents>(has_files_, options.activity));
+  rocksdb_options.listeners.push_back(
+      std::make_shared<StoreEvents>(has_files_, stopped_, options.activity));
   rocksdb::DB* db = nullptr;
   if (durability_ == Durability::kMemory) {
     env_.reset(rocksdb::NewMemEnv(rocksdb::Env::Default()));
@@ -301,38 +221,11 @@ void Store::open(const RocksdbOptions& options) {
     return;
   }
 
-  const std::filesystem::path& directory = options.directory;
-  const std::filesystem::path data = directory / "rocksdb";
-  make_directory(directory);
-  lock_file_ = lock_directory(directory);
-  check_format(directory, data);
-  make_directory(data);
-  raise_open_files_limit();
-  rocksdb::Status status = rocksdb::DB::Open(rocksdb_options, data.string(), &db);
-  if (status.IsCorruption()) {
-    // The machine may have stopped in the middle of a flush and kept some later part of a commit
-    // but not an earlier one. And without flushes any part of the log may be missing.
-    const bool torn = only_last_record_is_torn(data);
-    if (torn || durability_ == Durability::kOs) {
-      spdlog::warn(
-          "The log in {} {}: {}.", quoted(directory),
-          torn ? "ends in the middle of a commit that was never acknowledged, which is dropped"
-               : "is damaged, and what was written after that is lost",
-          status.ToString());
-      rocksdb_options.wal_recovery_mode = rocksdb::WALRecoveryMode::kPointInTimeRecovery;
-      status = rocksdb::DB::Open(rocksdb_options, data.string(), &db);
-    }
+  if (options.file_system != nullptr) {
+    env_ = rocksdb::NewCompositeEnv(options.file_system);
+    rocksdb_options.env = env_.get();
   }
-  if (status.IsCorruption()) {
-    throw EngineError(
-        "The data directory " + quoted(directory) + " is damaged: " + status.ToString() +
-        " (with durability os it opens without what was written after a damage of the log).");
-  }
-  if (!status.ok()) {
-    throw EngineError("The data directory " + quoted(directory) +
-                      " cannot be opened: " + status.ToString() + ".");
-  }
-  db_.reset(db);
+  open_files(options, rocksdb_options);
 
   std::vector<rocksdb::LiveFileMetaData> files;
   db_->GetLiveFilesMetaData(&files);
@@ -342,9 +235,55 @@ void Store::open(const RocksdbOptions& options) {
     if (get(false, nullptr, kVersionCeilingKey, version) == Found::kValue)
       opened_version_ = decode_big_endian(version);
   } catch (const EngineError& error) {
-    throw EngineError("The data directory " + quoted(directory) + " is damaged: " + error.what() +
+    throw EngineError("The data directory " + directory_->name() + " is damaged: " + error.what() +
                       ".");
   }
+}
+
+void Store::open_files(const RocksdbOptions& options, rocksdb::Options& rocksdb_options) {
+  directory_.emplace(options.directory, options.read_only);
+  const std::string data = directory_->data().string();
+  directory_->check_is_whole();
+  // A store that was once opened is never made anew because the file that names its parts is gone.
+  if (options.read_only || directory_->was_opened()) rocksdb_options.create_if_missing = false;
+  if (options.read_only) mark_failed();  // nothing is written, not even at the end
+  raise_open_files_limit();
+  if (durability_ == Durability::kSync && last_record_was_altered(data)) {
+    throw EngineError("The data directory " + directory_->name() +
+                      " is damaged: the last record of its log was changed after it was written "
+                      "(with durability os it opens without that record).");
+  }
+  rocksdb::DB* db = nullptr;
+  const auto open = [&](rocksdb::WALRecoveryMode mode) {
+    rocksdb_options.wal_recovery_mode = mode;
+    const bool ends = mode == rocksdb::WALRecoveryMode::kPointInTimeRecovery;
+    log_order_ = std::make_unique<LogOrder>(directory_->data(),
+                                            ends ? LogOrder::AtGap::kEnd : LogOrder::AtGap::kRefuse,
+                                            durability_ == Durability::kOs);
+    rocksdb_options.wal_filter = log_order_.get();
+    return options.read_only ? rocksdb::DB::OpenForReadOnly(rocksdb_options, data, &db)
+                             : rocksdb::DB::Open(rocksdb_options, data, &db);
+  };
+  // A record cut off at the end of the log was never acknowledged. Any other damage must be seen:
+  // what was written behind it was.
+  rocksdb::Status status = open(rocksdb::WALRecoveryMode::kTolerateCorruptedTailRecords);
+  if (status.IsCorruption()) {
+    // The machine may have stopped in the middle of a flush and kept some later part of a commit
+    // but not an earlier one. And without flushes any part of the log may be missing.
+    const bool torn =
+        !log_order_->found_gap() && only_last_record_is_torn(data, log_order_->first_log());
+    if (torn || durability_ == Durability::kOs) {
+      spdlog::warn(
+          "The log in {} {}: {}.", directory_->name(),
+          torn ? "ends in the middle of a commit that was never acknowledged, which is dropped"
+               : "is damaged, and what was written after that is lost",
+          log_order_->found_gap() ? "records are missing between two others" : status.ToString());
+      status = open(rocksdb::WALRecoveryMode::kPointInTimeRecovery);
+    }
+  }
+  if (!status.ok()) throw_not_opened(*directory_, status, *log_order_);
+  db_.reset(db);
+  if (!options.read_only) directory_->note_log(*db_);
 }
 
 Store::~Store() {
@@ -358,9 +297,9 @@ Store::~Store() {
     }
     if (durability_ == Durability::kOs) db_->FlushWAL(true);
   }
+  if (directory_) directory_->finish();
   if (db_ != nullptr) db_->Close();
   db_.reset();
-  if (lock_file_ >= 0) ::close(lock_file_);
 }
 
 void Store::write_metrics(metrics::Text& text) {

@@ -8,11 +8,14 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
 #include "common/metrics.h"
 #include "engine/engine.h"
+#include "engine/rocksdb/data_directory.h"
+#include "engine/rocksdb/log_order.h"
 #include "engine/rocksdb/rocksdb_engine.h"
 
 namespace stator::engine {
@@ -41,8 +44,14 @@ class Store {
   // At least the version of the newest commit at the time of opening; new ones are higher.
   uint64_t opened_version() const { return opened_version_; }
 
+  // Logs before this one are not needed any more: they were not when it was opened.
+  uint64_t first_log() const { return log_order_->first_log(); }
+
   // A write failed: its log is not touched again.
   void mark_failed() { failed_.store(true); }
+  // Nothing is written any more. Whoever wants memory to be written out asks before: RocksDB does
+  // not survive being asked for a new log a second time when the first could not be made.
+  bool is_stopped() const { return failed_.load() || stopped_->load(); }
 
   enum class Found { kValue, kNothing, kNotInMemory };
   // The value of `key` in `snapshot`, or the newest one if that is null. With `cached` it answers
@@ -60,6 +69,7 @@ class Store {
 
  private:
   void open(const RocksdbOptions& options);
+  void open_files(const RocksdbOptions& options, rocksdb::Options& rocksdb_options);
   Found look_up(bool cached, const rocksdb::Snapshot* snapshot, std::string_view key,
                 std::string& value);
 
@@ -67,13 +77,16 @@ class Store {
   const Clock& clock_;
   const Durability durability_;
   std::atomic<bool> failed_{false};
-  int lock_file_ = -1;
-  std::unique_ptr<rocksdb::Env> env_;  // of kMemory
+  // In the order in which they are needed: a store that does not open gives all of them back.
+  std::unique_ptr<rocksdb::Env> env_;  // of kMemory, or of a test
+  std::optional<DataDirectory> directory_;
+  std::unique_ptr<LogOrder> log_order_;  // the database knows it as long as it lives
   std::unique_ptr<rocksdb::DB> db_;
   uint64_t opened_version_ = 0;
   metrics::Counter memory_reads_;
   metrics::Counter disk_reads_;
   const std::shared_ptr<std::atomic<bool>> has_files_;  // beside the log
+  const std::shared_ptr<std::atomic<bool>> stopped_;    // by an error of the log
 };
 
 // What went wrong with `doing`, as an EngineError.

@@ -1,4 +1,4 @@
-#include "server/startup_pages.h"
+#include "server/process_memory.h"
 
 #include <link.h>
 #include <malloc.h>
@@ -26,6 +26,11 @@ int release_code(dl_phdr_info* object, size_t, void*) {
 }
 
 }  // namespace
+
+void keep_freed_memory() {
+  ::mallopt(M_MMAP_THRESHOLD, 8 * 1024 * 1024);
+  ::mallopt(M_TRIM_THRESHOLD, 16 * 1024 * 1024);
+}
 
 void release_startup_pages() {
   ::malloc_trim(0);
