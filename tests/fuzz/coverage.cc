@@ -35,3 +35,7 @@ __sanitizer_cov_trace_pc() {
   uint8_t& counter = counters[mixed >> 48];
   if (counter < 255) ++counter;
 }
+
+// GCC also tells of comparisons of floating-point numbers, which libFuzzer does not take.
+extern "C" __attribute__((no_sanitize_coverage)) void __sanitizer_cov_trace_cmpf(float, float) {}
+extern "C" __attribute__((no_sanitize_coverage)) void __sanitizer_cov_trace_cmpd(double, double) {}
