@@ -39,7 +39,7 @@ struct DatabaseOptions {
   // in the directory; with Durability::kMemory a temporary one).
   objects::Options objects;
   size_t block_cache_bytes = 256 * 1024 * 1024;
-  Clock* clock = nullptr;  // the system's if null; outlives the database
+  Clock* clock = nullptr;                        // the system's if null; outlives the database
   size_t write_buffer_bytes = 64 * 1024 * 1024;  // of memory before it is written to a data file
   // Tests only: the store's files go through this one.
   std::shared_ptr<rocksdb::FileSystem> file_system = nullptr;
