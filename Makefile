@@ -40,7 +40,7 @@ run: build
 	@exec $(BUILD)/stator --port $(PORT) $(ARGS)
 
 test:
-	@$(INSTALL) build test fuzz
+	@$(INSTALL) build test $(filter fuzz,$(SUITES))
 	@$(CONFIGURE) -DSTATOR_TESTS=ON
 	@cmake --build $(BUILD)
 	@BUILD=$(BUILD) tools/run-tests $(SUITES)
