@@ -40,7 +40,7 @@ run: build
 	@exec $(BUILD)/stator --port $(PORT) $(ARGS)
 
 test:
-	@$(INSTALL) build test $(filter fuzz,$(SUITES))
+	@$(INSTALL) build test fuzz
 	@$(CONFIGURE) -DSTATOR_TESTS=ON
 	@cmake --build $(BUILD)
 	@BUILD=$(BUILD) tools/run-tests $(SUITES)
