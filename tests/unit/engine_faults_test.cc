@@ -201,6 +201,9 @@ TEST_F(DamagedFiles, a_missing_file_is_noticed) {
     std::filesystem::copy(directory_.path(), copy.path(), std::filesystem::copy_options::recursive);
     const auto found = files(beginning, end);
     ASSERT_FALSE(found.empty()) << beginning << end;
+    // While memory is being written out there are two logs, and which of them is needed is not
+    // known: docs/reliability.md.
+    if (std::string_view(end) == ".log" && found.size() > 1) continue;
     std::filesystem::remove(copy.path() / "rocksdb" / found.front().filename());
     EXPECT_TRUE(is_noticed(copy.path())) << found.front();
   }
