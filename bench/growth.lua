@@ -1,17 +1,12 @@
 -- One kind of request over GROWTH_ITEMS items, twenty to a partition, each at random: GROWTH_KIND is load, get, put or
--- query. Loading goes on from GROWTH_FROM, 25 items at a time. Prints what load.lua prints.
+-- query. Loading goes on from GROWTH_FROM, 25 items at a time.
 local kind = os.getenv("GROWTH_KIND")
 local items = tonumber(os.getenv("GROWTH_ITEMS"))
 local at = tonumber(os.getenv("GROWTH_FROM") or "0")
 local format = string.format
 local payload = string.rep("aB3dE6gH9j", 13)
 
-local headers = {
-  ["Content-Type"] = "application/x-amz-json-1.0",
-  ["X-Amz-Date"] = "20261115T000000Z",
-  ["Authorization"] = "AWS4-HMAC-SHA256 Credential=bench/20261115/us-east-1/dynamodb/aws4_request, "
-    .. "SignedHeaders=content-type;host;x-amz-date;x-amz-target, Signature=" .. string.rep("0123456789abcdef", 4),
-}
+local headers = dofile(os.getenv("BENCH_HOME") .. "/common.lua")
 
 local function key(n)
   return format('"pk":{"S":"user#%08d"},"sk":{"S":"row#%02d"}', math.floor(n / 20), n % 20)
@@ -50,12 +45,4 @@ end
 
 function request()
   return wrk.format("POST", "/", headers, bodies[kind]())
-end
-
-function done(summary, latency, _)
-  io.write(string.format(
-    'RESULT {"requests":%d,"duration_us":%d,"p50_us":%d,"p99_us":%d,"max_us":%d,"failed":%d,"lost":%d}\n',
-    summary.requests, summary.duration, latency:percentile(50), latency:percentile(99), latency.max,
-    summary.errors.status,
-    summary.errors.connect + summary.errors.read + summary.errors.write + summary.errors.timeout))
 end

@@ -9,29 +9,21 @@ measured, and its usual cache.
 
 import argparse
 import json
-import os
 import pathlib
 import statistics
-import subprocess
 import sys
 import time
 
 import report
-from run import Client
+from run import Client, wrk
 from servers import ROOT, Stator
 from workloads import table
 
-HERE = pathlib.Path(__file__).resolve().parent
 KINDS = {"get": "GetItem", "put": "PutItem", "query": "Query of 20"}
 
 
 def drive(server, kind, items, seconds, begin=0):
-    done = subprocess.run(
-        ["wrk", "-t1", "-c32", f"-d{max(1, round(seconds))}s", "--latency", "--timeout", "20s", "-s",
-         str(HERE / "growth.lua"), f"http://127.0.0.1:{server.port}/"],
-        env={**os.environ, "GROWTH_KIND": kind, "GROWTH_ITEMS": str(items), "GROWTH_FROM": str(begin)},
-        capture_output=True, text=True, check=True)
-    result = json.loads(next(line for line in done.stdout.splitlines() if line.startswith("RESULT "))[7:])
+    result = wrk(server, "growth.lua", 32, seconds, GROWTH_KIND=kind, GROWTH_ITEMS=items, GROWTH_FROM=begin)
     if result["failed"] or result["lost"]:
         raise RuntimeError(f"{kind}: {result}")
     return result

@@ -87,17 +87,23 @@ def load(server, workload):
         client.call(operation, request)
 
 
+def wrk(server, script, connections, seconds, **environment):
+    """What wrk measured with one of the scripts here, which are told the rest by their environment."""
+    done = subprocess.run(
+        ["wrk", "-t1", f"-c{connections}", f"-d{max(1, round(seconds))}s", "--latency", "--timeout", "20s", "-s",
+         str(HERE / script), f"http://127.0.0.1:{server.port}/"],
+        env={**os.environ, "BENCH_HOME": str(HERE), **{name: str(value) for name, value in environment.items()}},
+        capture_output=True, text=True, check=True)
+    line = next(line for line in done.stdout.splitlines() if line.startswith("RESULT "))
+    return json.loads(line.removeprefix("RESULT "))
+
+
 def drive(server, requests_file, connections, seconds, pause_ms=0):
     """One run of wrk against one server."""
     before, commits = server.cpu_s(), server.commits()
-    done = subprocess.run(
-        ["wrk", "-t1", f"-c{connections}", f"-d{max(1, round(seconds))}s", "--latency", "--timeout", "20s", "-s",
-         str(HERE / "load.lua"), f"http://127.0.0.1:{server.port}/"],
-        env={**os.environ, "BENCH_REQUESTS": requests_file, "BENCH_PAUSE_MS": str(pause_ms)}, capture_output=True, text=True, check=True)
+    result = wrk(server, "load.lua", connections, seconds, BENCH_REQUESTS=requests_file, BENCH_PAUSE_MS=pause_ms)
     cpu_s = server.cpu_s() - before
     committed, flushes = (after - earlier for after, earlier in zip(server.commits(), commits))
-    line = next(line for line in done.stdout.splitlines() if line.startswith("RESULT "))
-    result = json.loads(line.removeprefix("RESULT "))
     if result["failed"] or result["lost"]:
         print(f"  {server.name}: {result['failed']} failed, {result['lost']} lost of {result['requests']}", file=sys.stderr)
     return {

@@ -13,18 +13,6 @@ size_t hash_of(std::string_view bytes) {
   return std::hash<std::string_view>{}(bytes);
 }
 
-std::string_view event_name(store::StreamEvent event) {
-  switch (event) {
-    case store::StreamEvent::kInsert:
-      return "INSERT";
-    case store::StreamEvent::kModify:
-      return "MODIFY";
-    case store::StreamEvent::kRemove:
-      return "REMOVE";
-  }
-  return "";
-}
-
 }  // namespace
 
 void StreamCheck::run() {
@@ -103,7 +91,8 @@ void StreamCheck::check_record(const catalog::Shard& shard, const store::StreamR
     const bool was_there = record.event != store::StreamEvent::kInsert;
     if (last.there != was_there) {
       findings_.problem(fmt::format("{}: {} of an item that was {}there", shown,
-                                    event_name(record.event), last.there ? "" : "not "));
+                                    store::stream_event_name(record.event),
+                                    last.there ? "" : "not "));
     } else if (last.image && record.old_image && *last.image != hash_of(*record.old_image)) {
       findings_.problem(shown + ": what it was is not what the record before says");
     }

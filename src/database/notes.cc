@@ -1,5 +1,6 @@
 #include "database/notes.h"
 
+#include "catalog/records.h"
 #include "common/bytes.h"
 
 namespace stator {
@@ -7,7 +8,7 @@ namespace stator {
 namespace {
 
 constexpr std::string_view kPrefix = "mk";
-constexpr int kMaxTries = 64;
+constexpr int kMaxViews = 64;
 
 }  // namespace
 
@@ -25,18 +26,8 @@ Task<void> Notes::keep(std::vector<Note> notes) {
       }
     }
   };
-  for (int tries = 1; tries <= kMaxTries; ++tries) {
-    engine::Mutation mutation;
-    mutation.id = ids_.uuid();
-    mutation.exclusive = keys;
-    mutation.body = body;
-    auto pending = engine_.mutate(std::move(mutation));
-    const engine::Outcome outcome = co_await pending;
-    if (outcome.committed()) co_return;
-    if (outcome.kind == engine::Outcome::Kind::kFailed) throw engine::EngineError(outcome.detail);
-    if (outcome.kind == engine::Outcome::Kind::kTimedOut) break;
-  }
-  throw engine::EngineError("a note was held by others for too long");
+  auto committing = catalog::commit_records(engine_, ids_, "a note", keys, body);
+  co_await committing;
 }
 
 Task<std::vector<Note>> Notes::kept(std::string prefix) {
@@ -59,7 +50,7 @@ Task<std::vector<Note>> Notes::kept(std::string prefix) {
     } catch (const engine::ViewExpired&) {
       again = true;
     }
-    if (again && ++expired > kMaxTries) throw engine::EngineError("views expire too fast");
+    if (again && ++expired > kMaxViews) throw engine::EngineError("views expire too fast");
   }
   co_return notes;
 }

@@ -21,8 +21,6 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr size_t kReadBytes = 256 * 1024;
-// Given to the inflater at once, which holds all of what becomes of it.
-constexpr size_t kFeedBytes = 16 * 1024;
 
 bool ends_with(const std::string& text, std::string_view end) {
   return text.size() >= end.size() && text.compare(text.size() - end.size(), end.size(), end) == 0;
@@ -35,11 +33,11 @@ transfer::Compression compression_of(const std::string& path) {
 }
 
 // A file of this machine, decompressed as its name says.
-class File final : public transfer::ByteSource {
+class File final : public transfer::InflatedSource {
  public:
   explicit File(std::string path)
-      : path_(std::move(path)),
-        inflater_(transfer::make_inflater(compression_of(path_))),
+      : InflatedSource(compression_of(path)),
+        path_(std::move(path)),
         file_(::open(path_.c_str(), O_RDONLY | O_CLOEXEC)) {
     if (file_ < 0) throw std::runtime_error("cannot read " + path_ + ": " + std::strerror(errno));
   }
@@ -47,46 +45,19 @@ class File final : public transfer::ByteSource {
   File(const File&) = delete;
   File& operator=(const File&) = delete;
 
-  bool read(std::string& out) override {
-    const size_t before = out.size();
-    try {
-      while (out.size() == before) {
-        if (fed_ == part_.size() && !fetch()) {
-          inflater_->finish();
-          return false;
-        }
-        const std::string_view piece = std::string_view(part_).substr(fed_, kFeedBytes);
-        fed_ += piece.size();
-        done_bytes_ += piece.size();
-        inflater_->feed(piece, out);
-      }
-    } catch (const transfer::DamagedObject&) {
-      throw;
-    } catch (const std::runtime_error& error) {
-      throw transfer::DamagedObject(path_ + ": " + error.what());
-    }
-    return true;
-  }
   std::string name() const override { return path_; }
-  // Of the file as it is, compressed.
-  uint64_t done_bytes() const { return done_bytes_; }
 
  private:
-  bool fetch() {
-    part_.resize(kReadBytes);
-    const ssize_t bytes = ::read(file_, part_.data(), part_.size());
+  bool fetch(std::string& part) override {
+    part.resize(kReadBytes);
+    const ssize_t bytes = ::read(file_, part.data(), part.size());
     if (bytes < 0) throw std::runtime_error(std::strerror(errno));
-    part_.resize(static_cast<size_t>(bytes));
-    fed_ = 0;
+    part.resize(static_cast<size_t>(bytes));
     return bytes > 0;
   }
 
   const std::string path_;
-  std::unique_ptr<transfer::Inflater> inflater_;
   const int file_;
-  std::string part_;
-  size_t fed_ = 0;
-  uint64_t done_bytes_ = 0;
 };
 
 // Reads a file record by record. The position is the number of records behind it.

@@ -99,18 +99,6 @@ void append_key_schema(std::string& out, const model::KeySchema& key) {
   list.close();
 }
 
-std::string_view event_name(store::StreamEvent event) {
-  switch (event) {
-    case store::StreamEvent::kInsert:
-      return "INSERT";
-    case store::StreamEvent::kModify:
-      return "MODIFY";
-    case store::StreamEvent::kRemove:
-      break;
-  }
-  return "REMOVE";
-}
-
 std::string event_id(const Stream& stream, std::string_view sequence) {
   const auto digest = md5({stream.arn, "/", sequence});
   return to_hex({reinterpret_cast<const char*>(digest.data()), digest.size()});
@@ -131,7 +119,7 @@ void append_record(std::string& out, const Request& request, const Stream& strea
   const std::string sequence = sequence_number(entry.at);
   json::Object object(out);
   object.string("eventID", event_id(stream, sequence));
-  object.string("eventName", event_name(record.event));
+  object.string("eventName", store::stream_event_name(record.event));
   object.string("eventVersion", "1.1");
   object.string("eventSource", "aws:dynamodb");
   object.string("awsRegion", request.context.region);

@@ -25,6 +25,18 @@ void append_image(std::string& out, const Image& image) {
 
 }  // namespace
 
+std::string_view stream_event_name(StreamEvent event) {
+  switch (event) {
+    case StreamEvent::kInsert:
+      return "INSERT";
+    case StreamEvent::kModify:
+      return "MODIFY";
+    case StreamEvent::kRemove:
+      break;
+  }
+  return "REMOVE";
+}
+
 void write_stream_records(const model::TableSchema& table, const std::optional<Image>& old,
                           const std::optional<Image>& fresh, const std::string& item_key,
                           int64_t now_us, model::Origin origin, engine::Batch& batch) {

@@ -15,6 +15,7 @@
 namespace stator::store {
 
 enum class StreamEvent : uint8_t { kInsert, kModify, kRemove };
+std::string_view stream_event_name(StreamEvent event);  // "INSERT", ...
 
 // One record, decoded. The images point into the stored row.
 struct StreamRecord {

@@ -11,61 +11,36 @@ constexpr size_t kPartBytes = 4 * 1024 * 1024;
 // of one.
 constexpr size_t kFeedBytes = 16 * 1024;
 
-class Object final : public ByteSource {
+class Object final : public InflatedSource {
  public:
   Object(objects::ObjectStore& store, std::string bucket, objects::ObjectInfo object,
          Compression compression)
-      : store_(store),
+      : InflatedSource(compression),
+        store_(store),
         bucket_(std::move(bucket)),
-        object_(std::move(object)),
-        inflater_(make_inflater(compression)) {}
-
-  bool read(std::string& out) override {
-    const size_t before = out.size();
-    try {
-      while (out.size() == before) {
-        if (fed_ == part_.size() && !fetch()) {
-          inflater_->finish();
-          return false;
-        }
-        const std::string_view piece = std::string_view(part_).substr(fed_, kFeedBytes);
-        fed_ += piece.size();
-        inflater_->feed(piece, out);
-      }
-    } catch (const objects::ObjectError&) {
-      throw;
-    } catch (const std::runtime_error& error) {
-      throw DamagedObject(name() + ": " + error.what());
-    }
-    return true;
-  }
+        object_(std::move(object)) {}
 
   std::string name() const override { return bucket_ + "/" + object_.key; }
 
  private:
-  // The next part of the object. False at its end.
-  bool fetch() {
+  bool fetch(std::string& part) override {
     if (offset_ >= object_.size_bytes) return false;
     using Kind = objects::ObjectError::Kind;
     try {
-      part_ = store_.read(bucket_, object_.key, offset_, kPartBytes, object_.etag);
+      part = store_.read(bucket_, object_.key, offset_, kPartBytes, object_.etag);
     } catch (const objects::ObjectError& error) {
       // Changed or removed by somebody: this object is lost, others are not.
       if (error.kind() != Kind::kRefused && error.kind() != Kind::kNoSuchKey) throw;
       throw std::runtime_error(error.what());
     }
-    if (part_.empty()) throw std::runtime_error("the object is shorter than it was");
-    fed_ = 0;
-    offset_ += part_.size();
+    if (part.empty()) throw std::runtime_error("the object is shorter than it was");
+    offset_ += part.size();
     return true;
   }
 
   objects::ObjectStore& store_;
   const std::string bucket_;
   const objects::ObjectInfo object_;
-  std::unique_ptr<Inflater> inflater_;
-  std::string part_;
-  size_t fed_ = 0;
   uint64_t offset_ = 0;
 };
 
@@ -77,6 +52,32 @@ void compact(std::string& buffer, size_t& begin) {
 }
 
 }  // namespace
+
+bool InflatedSource::read(std::string& out) {
+  const size_t before = out.size();
+  try {
+    while (out.size() == before) {
+      if (fed_ == part_.size()) {
+        const bool more = fetch(part_);
+        fed_ = 0;
+        if (!more) {
+          part_.clear();
+          inflater_->finish();
+          return false;
+        }
+      }
+      const std::string_view piece = std::string_view(part_).substr(fed_, kFeedBytes);
+      fed_ += piece.size();
+      done_bytes_ += piece.size();
+      inflater_->feed(piece, out);
+    }
+  } catch (const objects::ObjectError&) {
+    throw;
+  } catch (const std::runtime_error& error) {
+    throw DamagedObject(name() + ": " + error.what());
+  }
+  return true;
+}
 
 std::unique_ptr<ByteSource> open_object(objects::ObjectStore& store, std::string bucket,
                                         objects::ObjectInfo object, Compression compression) {

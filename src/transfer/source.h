@@ -54,6 +54,26 @@ class Inflater {
 };
 std::unique_ptr<Inflater> make_inflater(Compression compression);
 
+// Bytes that come in parts and may be compressed.
+class InflatedSource : public ByteSource {
+ public:
+  explicit InflatedSource(Compression compression) : inflater_(make_inflater(compression)) {}
+  bool read(std::string& out) final;
+  // Of the parts as they come, compressed.
+  uint64_t done_bytes() const { return done_bytes_; }
+
+ protected:
+  // Puts the next part in place of `part`; false at the end. A std::runtime_error says what is
+  // wrong with the object; an ObjectError, which says what is wrong with its store, is passed on.
+  virtual bool fetch(std::string& part) = 0;
+
+ private:
+  std::unique_ptr<Inflater> inflater_;
+  std::string part_;
+  size_t fed_ = 0;
+  uint64_t done_bytes_ = 0;
+};
+
 // Lines, without their ends.
 class LineReader {
  public:
