@@ -1,22 +1,23 @@
 #include "net/connection.h"
 
-#include <boost/asio/buffer.hpp>
-#include <boost/asio/post.hpp>
-#include <boost/asio/write.hpp>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <sys/uio.h>
 
 #include <algorithm>
 #include <array>
-#include <coroutine>
+#include <cassert>
+#include <cerrno>
 #include <cstring>
+#include <utility>
 
 #include "common/log.h"
 #include "common/metrics.h"
 #include "net/response_writer.h"
 
 namespace stator::net {
-
-namespace asio = boost::asio;
-using boost::system::error_code;
 
 namespace {
 
@@ -40,41 +41,49 @@ constexpr std::string_view kContinue = "HTTP/1.1 100 Continue\r\n\r\n";
 // Resumes with the number of bytes read; 0 means that the connection is over.
 class Connection::ReadSome {
  public:
-  ReadSome(Socket& socket, char* into, size_t size) : socket_(socket), into_(into), size_(size) {}
-  bool await_ready() const noexcept { return false; }
+  ReadSome(Connection& connection, char* into, size_t size)
+      : connection_(connection), into_(into), size_(size) {}
+  bool await_ready() const noexcept { return connection_.failed_; }
   void await_suspend(std::coroutine_handle<> handle) {
-    socket_.async_read_some(asio::buffer(into_, size_),
-                            [this, handle](const error_code& ec, size_t bytes) {
-                              bytes_ = ec ? 0 : bytes;
-                              handle.resume();
-                            });
-  }
-  size_t await_resume() const noexcept { return bytes_; }
-
- private:
-  Socket& socket_;
-  char* into_;
-  size_t size_;
-  size_t bytes_ = 0;
-};
-
-class Connection::WriteSome {
- public:
-  WriteSome(Socket& socket, std::string_view first, std::string_view second)
-      : socket_(socket), buffers_{asio::buffer(first), asio::buffer(second)} {}
-  bool await_ready() const noexcept { return false; }
-  void await_suspend(std::coroutine_handle<> handle) {
-    socket_.async_write_some(buffers_, [this, handle](const error_code& ec, size_t bytes) {
-      bytes_ = ec ? 0 : bytes;
-      handle.resume();
+    handle_ = handle;
+    connection_.reading_ = this;
+    if (!connection_.may_read_) return;
+    // Bytes that are there already wait for their turn, as those of other connections do.
+    connection_.read_posted_ = true;
+    connection_.worker_.loop().call([connection = &connection_] {
+      connection->read_posted_ = false;
+      if (connection->reading_ != nullptr) connection->read_on();
     });
   }
   size_t await_resume() const noexcept { return bytes_; }
 
  private:
-  Socket& socket_;
-  std::array<asio::const_buffer, 2> buffers_;
+  friend class Connection;
+  Connection& connection_;
+  char* into_;
+  size_t size_;
   size_t bytes_ = 0;
+  std::coroutine_handle<> handle_;
+};
+
+class Connection::WriteSome {
+ public:
+  WriteSome(Connection& connection, std::string_view first, std::string_view second)
+      : connection_(connection), first_(first), second_(second) {}
+  bool await_ready() const noexcept { return connection_.failed_; }
+  void await_suspend(std::coroutine_handle<> handle) {
+    handle_ = handle;
+    connection_.writing_ = this;
+  }
+  size_t await_resume() const noexcept { return bytes_; }
+
+ private:
+  friend class Connection;
+  Connection& connection_;
+  std::string_view first_;
+  std::string_view second_;
+  size_t bytes_ = 0;
+  std::coroutine_handle<> handle_;
 };
 
 // Goes on on the worker's thread.
@@ -89,20 +98,74 @@ class Connection::Hop {
   Worker& worker_;
 };
 
-Connection::Connection(Worker& worker, Socket socket)
+Connection::Connection(Worker& worker, Descriptor socket)
     : worker_(worker),
       socket_(std::move(socket)),
       capacity_(worker.options().header_limit_bytes + kBodyRoom),
       buffer_(new char[capacity_]),
       answer_memory_(worker.memory()) {
   request_.memory = MemoryShare(worker.memory());
-  error_code ignored;
-  socket_.set_option(asio::ip::tcp::no_delay(true), ignored);
-  socket_.non_blocking(true, ignored);
+  const int on = 1;
+  ::setsockopt(socket_.get(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+  if (!worker.loop().watch(socket_.get(), *this, EPOLLIN | EPOLLOUT | EPOLLRDHUP)) close();
+}
+
+void Connection::ready(uint32_t events) {
+  constexpr uint32_t kOver = EPOLLRDHUP | EPOLLHUP | EPOLLERR;
+  if ((events & kOver) != 0) hung_up_ = true;
+  if ((events & (EPOLLIN | kOver)) != 0) may_read_ = true;
+  if (reading_ != nullptr) {
+    if (may_read_ && !read_posted_) read_on();
+  } else if (writing_ != nullptr && (events & (EPOLLOUT | EPOLLHUP | EPOLLERR)) != 0) {
+    write_on();
+  }
 }
 
 Connection::ReadSome Connection::read_some(char* into, size_t size) {
-  return ReadSome(socket_, into, size);
+  return ReadSome(*this, into, size);
+}
+
+void Connection::read_on() {
+  ssize_t bytes = 0;
+  do {
+    bytes = ::recv(socket_.get(), reading_->into_, reading_->size_, 0);
+  } while (bytes < 0 && errno == EINTR);
+  if (bytes < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) {
+    may_read_ = false;
+    return;
+  }
+  // Less than was asked for is all there is; the loop tells of more.
+  if (bytes > 0) may_read_ = hung_up_ || static_cast<size_t>(bytes) == reading_->size_;
+  ReadSome& read = *std::exchange(reading_, nullptr);
+  read.bytes_ = bytes > 0 ? static_cast<size_t>(bytes) : 0;
+  read.handle_.resume();  // may be the end of this object
+}
+
+void Connection::write_on() {
+  const ssize_t bytes = send(writing_->first_, writing_->second_);
+  if (bytes == 0) return;
+  WriteSome& write = *std::exchange(writing_, nullptr);
+  write.bytes_ = bytes > 0 ? static_cast<size_t>(bytes) : 0;
+  write.handle_.resume();  // may be the end of this object
+}
+
+ssize_t Connection::send(std::string_view first, std::string_view second) {
+  assert(!first.empty() || !second.empty());
+  ssize_t bytes = 0;
+  do {
+    if (second.empty()) {
+      bytes = ::send(socket_.get(), first.data(), first.size(), MSG_NOSIGNAL);
+    } else {
+      std::array<iovec, 2> both{{{const_cast<char*>(first.data()), first.size()},
+                                 {const_cast<char*>(second.data()), second.size()}}};
+      msghdr message{};
+      message.msg_iov = both.data();
+      message.msg_iovlen = both.size();
+      bytes = ::sendmsg(socket_.get(), &message, MSG_NOSIGNAL);
+    }
+  } while (bytes < 0 && errno == EINTR);
+  if (bytes < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) return 0;
+  return bytes;
 }
 
 Task<void> Connection::run() {
@@ -130,6 +193,7 @@ Task<void> Connection::run() {
       if (bytes == 0) co_return;
       worker_.counts().received_bytes.add(bytes);
       filled_ += bytes;
+      in_pieces_ = !idle_;
       if (idle_) {
         idle_ = false;
         request_.times.began_us = metrics::steady_us();
@@ -163,7 +227,8 @@ Task<void> Connection::run() {
     }
 
     clear_deadline();
-    request_.times.arrived_us = metrics::steady_us();
+    // Looking at the clock costs something, and most requests arrive in one piece.
+    request_.times.arrived_us = in_pieces_ ? metrics::steady_us() : request_.times.began_us;
     const bool is_head = request_.method == Method::kHead;
     bool failed = false;
     try {
@@ -215,6 +280,7 @@ void Connection::begin_request() {
   request_.body.clear();
   request_.memory.clear();
   request_.times = {};
+  in_pieces_ = false;
   answer_memory_.clear();
   response_.clear();
   parser_.emplace(request_, worker_.options().body_limit_bytes,
@@ -239,7 +305,7 @@ Task<Connection::Reading> Connection::read_sized_body() {
   body.reserve(std::min(size, kBodyStep) + kPadding);
   body.assign(buffer_.get() + parsed_, buffered);
   parsed_ += buffered;
-  const SteadyTime start = std::chrono::steady_clock::now();
+  const SteadyTime start = worker_.loop().now();
   size_t have = buffered;
   while (have < size) {
     set_transfer_deadline(start, have);
@@ -254,6 +320,7 @@ Task<Connection::Reading> Connection::read_sized_body() {
     }
     const size_t bytes = co_await read_some(body.data() + have, body.size() - have);
     if (bytes == 0) co_return Reading::kGone;
+    in_pieces_ = true;
     worker_.counts().received_bytes.add(bytes);
     have += bytes;
   }
@@ -263,7 +330,7 @@ Task<Connection::Reading> Connection::read_sized_body() {
 Task<Connection::Reading> Connection::read_chunked_body() {
   using State = RequestParser::State;
   const size_t header_end = parsed_;
-  const SteadyTime start = std::chrono::steady_clock::now();
+  const SteadyTime start = worker_.loop().now();
   for (;;) {
     if (parsed_ < filled_) {
       size_t used = 0;
@@ -291,17 +358,16 @@ Task<Connection::Reading> Connection::read_chunked_body() {
     set_transfer_deadline(start, request_.body.size());
     const size_t bytes = co_await read_some(buffer_.get() + filled_, capacity_ - filled_);
     if (bytes == 0) co_return Reading::kGone;
+    in_pieces_ = true;
     worker_.counts().received_bytes.add(bytes);
     filled_ += bytes;
   }
 }
 
 bool Connection::write_now(std::string_view& first, std::string_view& second) {
-  const std::array<asio::const_buffer, 2> both{asio::buffer(first), asio::buffer(second)};
-  error_code ec;
-  const size_t bytes =
-      second.empty() ? socket_.write_some(asio::buffer(first), ec) : socket_.write_some(both, ec);
-  if (ec) return false;  // would block, or will fail again and be seen then
+  const ssize_t sent = send(first, second);
+  if (sent <= 0) return false;  // full, or will fail again and be seen then
+  const auto bytes = static_cast<size_t>(sent);
   worker_.counts().sent_bytes.add(bytes);
   const size_t of_first = std::min(bytes, first.size());
   first.remove_prefix(of_first);
@@ -310,11 +376,14 @@ bool Connection::write_now(std::string_view& first, std::string_view& second) {
 }
 
 Task<bool> Connection::write_all(std::string_view first, std::string_view second) {
-  const SteadyTime start = std::chrono::steady_clock::now();
+  const SteadyTime start = worker_.loop().now();
   size_t written = 0;
   while (!first.empty() || !second.empty()) {
     set_transfer_deadline(start, written);
-    const size_t bytes = co_await WriteSome(socket_, first, second);
+    if (failed_) co_return false;
+    const ssize_t sent = send(first, second);
+    size_t bytes = sent > 0 ? static_cast<size_t>(sent) : 0;
+    if (sent == 0) bytes = co_await WriteSome(*this, first, second);
     if (bytes == 0) co_return false;
     worker_.counts().sent_bytes.add(bytes);
     written += bytes;
@@ -336,9 +405,7 @@ Task<void> Connection::refuse(int status) {
 }
 
 Task<void> Connection::linger() {
-  error_code ec;
-  socket_.shutdown(Socket::shutdown_send, ec);
-  if (ec) co_return;
+  if (failed_ || ::shutdown(socket_.get(), SHUT_WR) != 0) co_return;
   // Deadline and bytes are bounded: a client that never stops sending is reset.
   set_idle(kLingerTime);
   size_t discarded = 0;
@@ -350,12 +417,12 @@ Task<void> Connection::linger() {
 }
 
 void Connection::set_deadline(std::chrono::milliseconds timeout) {
-  deadline_ = std::chrono::steady_clock::now() + timeout;
+  deadline_ = worker_.loop().now() + timeout;
 }
 
 void Connection::set_idle(std::chrono::milliseconds timeout) {
   idle_ = true;
-  idle_since_ = std::chrono::steady_clock::now();
+  idle_since_ = worker_.loop().now();
   deadline_ = idle_since_ + timeout;
 }
 
@@ -380,8 +447,10 @@ std::optional<SteadyTime> Connection::idle_since() const {
 void Connection::close() {
   failed_ = true;
   deadline_ = SteadyTime::max();
-  error_code ignored;
-  socket_.close(ignored);
+  socket_.close();
+  // Whoever waits learns of it, but not before this call has ended.
+  if (reading_ != nullptr) worker_.loop().post(std::exchange(reading_, nullptr)->handle_);
+  if (writing_ != nullptr) worker_.loop().post(std::exchange(writing_, nullptr)->handle_);
 }
 
 }  // namespace stator::net

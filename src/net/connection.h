@@ -3,6 +3,7 @@
 #pragma once
 
 #include <chrono>
+#include <coroutine>
 #include <memory>
 #include <optional>
 #include <string>
@@ -16,9 +17,9 @@ namespace stator::net {
 
 // Lives on its worker's thread. Holds one request at a time: a client that pipelines is answered in
 // order, its further requests wait in the buffer and then in the socket.
-class Connection {
+class Connection final : private EventLoop::Watcher {
  public:
-  Connection(Worker& worker, Socket socket);
+  Connection(Worker& worker, Descriptor socket);
   Connection(const Connection&) = delete;
   Connection& operator=(const Connection&) = delete;
 
@@ -39,8 +40,14 @@ class Connection {
   class WriteSome;
   class Hop;
 
-  // Next bytes into the buffer; false at the end of the connection.
+  void ready(uint32_t events) override;
+  // Next bytes into the buffer; 0 at the end of the connection.
   ReadSome read_some(char* into, size_t size);
+  // Makes the system call that somebody waits for, and resumes him unless the socket is not ready.
+  void read_on();
+  void write_on();
+  // How many bytes of the two the socket took: none if it takes none now, -1 if it is broken.
+  ssize_t send(std::string_view first, std::string_view second);
   // The rest of a body whose size is known, straight into the request.
   Task<Reading> read_sized_body();
   Task<Reading> read_chunked_body();
@@ -61,7 +68,12 @@ class Connection {
   void clear_deadline() { deadline_ = SteadyTime::max(); }
 
   Worker& worker_;
-  Socket socket_;
+  Descriptor socket_;
+  bool may_read_ = false;  // bytes may be there that nobody was told of again
+  bool hung_up_ = false;   // the other side sends no more
+  bool read_posted_ = false;
+  ReadSome* reading_ = nullptr;
+  WriteSome* writing_ = nullptr;
   const size_t capacity_;
   std::unique_ptr<char[]> buffer_;  // never moves: the request's views point into it
   size_t filled_ = 0;               // bytes in the buffer
@@ -75,7 +87,8 @@ class Connection {
   SteadyTime deadline_ = SteadyTime::max();
   SteadyTime idle_since_ = SteadyTime::min();
   bool idle_ = true;
-  bool failed_ = false;  // the socket is of no further use
+  bool in_pieces_ = false;  // the request took more than one read
+  bool failed_ = false;     // the socket is of no further use
 };
 
 }  // namespace stator::net

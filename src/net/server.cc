@@ -1,10 +1,14 @@
 #include "net/server.h"
 
 #include <fmt/format.h>
-#include <boost/asio/ip/tcp.hpp>
-#include <boost/asio/post.hpp>
-#include <boost/asio/steady_timer.hpp>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
 
+#include <cerrno>
+#include <cstring>
 #include <future>
 #include <stdexcept>
 #include <thread>
@@ -14,69 +18,81 @@
 
 namespace stator::net {
 
-namespace asio = boost::asio;
-using boost::system::error_code;
-using Tcp = asio::ip::tcp;
+namespace {
+
+// Accepted at a time, so that a storm of connections does not hold up those that are there.
+constexpr int kAcceptAtOnce = 64;
+
+}  // namespace
 
 // Accepts connections and deals them out to the workers in turn. Not SO_REUSEPORT: the kernel would
 // spread few connections unevenly, and a second server on the same port would not be noticed. Runs
 // on the first worker's thread.
-class Listener {
+class Listener final : private EventLoop::Watcher {
  public:
   Listener(const ServerOptions& options, std::vector<std::unique_ptr<Worker>>& workers)
-      : options_(options),
-        workers_(workers),
-        acceptor_(workers.front()->context()),
-        retry_(workers.front()->context()) {}
+      : options_(options), workers_(workers), loop_(workers.front()->loop()) {}
 
   void bind() {
-    try {
-      const Tcp::endpoint endpoint = resolve();
-      acceptor_.open(endpoint.protocol());
-      acceptor_.set_option(Tcp::acceptor::reuse_address(true));
-      acceptor_.bind(endpoint);
-    } catch (const boost::system::system_error& e) {
-      throw_cannot_listen(e);
+    const Address address = resolve();
+    const auto* where = reinterpret_cast<const sockaddr*>(&address.storage);
+    socket_ = Descriptor(::socket(where->sa_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+    const int on = 1;
+    if (!socket_.is_open() ||
+        ::setsockopt(socket_.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on) != 0 ||
+        ::bind(socket_.get(), where, address.size) != 0) {
+      throw_cannot_listen(std::strerror(errno));
     }
   }
 
   void listen() {
-    try {
-      acceptor_.listen();
-    } catch (const boost::system::system_error& e) {
-      throw_cannot_listen(e);
-    }
-    asio::post(acceptor_.get_executor(), [this] { accept(); });
+    if (::listen(socket_.get(), SOMAXCONN) != 0 || !loop_.watch(socket_.get(), *this, EPOLLIN))
+      throw_cannot_listen(std::strerror(errno));
   }
 
-  uint16_t port() const { return acceptor_.local_endpoint().port(); }
+  uint16_t port() const {
+    Address address;
+    ::getsockname(socket_.get(), reinterpret_cast<sockaddr*>(&address.storage), &address.size);
+    if (address.storage.ss_family == AF_INET6)
+      return ntohs(reinterpret_cast<const sockaddr_in6&>(address.storage).sin6_port);
+    return ntohs(reinterpret_cast<const sockaddr_in&>(address.storage).sin_port);
+  }
 
   // Returns once the port is closed: whoever sees a connection end because of a drain meets no
   // server there any more. Not from a worker's thread.
   void stop() {
     std::promise<void> closed;
-    asio::post(acceptor_.get_executor(), [this, &closed] {
-      stopped_ = true;
-      error_code ignored;
-      acceptor_.close(ignored);
-      retry_.cancel();
+    loop_.call([this, &closed] {
+      socket_.close();
       closed.set_value();
     });
     closed.get_future().wait();
   }
 
  private:
-  Tcp::endpoint resolve() {
-    error_code ec;
-    const auto address = asio::ip::make_address(options_.host, ec);
-    if (!ec) return {address, options_.port};
-    Tcp::resolver resolver(workers_.front()->context());
-    return *resolver.resolve(options_.host, std::to_string(options_.port)).begin();
+  struct Address {
+    sockaddr_storage storage{};
+    socklen_t size = sizeof storage;
+  };
+
+  Address resolve() const {
+    addrinfo hints{};
+    hints.ai_socktype = SOCK_STREAM;
+    hints.ai_flags = AI_PASSIVE;
+    addrinfo* found = nullptr;
+    const int failed =
+        ::getaddrinfo(options_.host.c_str(), std::to_string(options_.port).c_str(), &hints, &found);
+    if (failed != 0) throw_cannot_listen(::gai_strerror(failed));
+    Address address;
+    std::memcpy(&address.storage, found->ai_addr, found->ai_addrlen);
+    address.size = found->ai_addrlen;
+    ::freeaddrinfo(found);
+    return address;
   }
 
-  [[noreturn]] void throw_cannot_listen(const boost::system::system_error& e) const {
-    throw std::runtime_error(fmt::format("cannot listen on {}:{}: {}", options_.host, options_.port,
-                                         e.code().message()));
+  [[noreturn]] void throw_cannot_listen(const char* why) const {
+    throw std::runtime_error(
+        fmt::format("cannot listen on {}:{}: {}", options_.host, options_.port, why));
   }
 
   bool is_full() const {
@@ -85,53 +101,53 @@ class Listener {
     return count >= options_.max_connections;
   }
 
+  void ready(uint32_t) override { accept(); }
+
+  // Takes what waits. The loop tells of those who come later only when none is left here.
   void accept() {
-    if (stopped_) return;
-    if (is_full()) {
-      accept_with_room();
-      return;
-    }
-    Worker& worker = *workers_[next_];
-    next_ = (next_ + 1) % workers_.size();
-    acceptor_.async_accept(worker.context(), [this, &worker](const error_code& ec, Socket socket) {
-      if (stopped_ || ec == asio::error::operation_aborted) return;
-      if (!ec) {
+    if (pausing_) return;
+    for (int i = 0; i < kAcceptAtOnce && socket_.is_open(); ++i) {
+      if (is_full()) return make_room();
+      Descriptor taken(::accept4(socket_.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
+      if (taken.is_open()) {
+        Worker& worker = *workers_[next_];
+        next_ = (next_ + 1) % workers_.size();
         worker.counts().accepted.add();
-        worker.adopt(std::move(socket));
-        accept();
-        return;
+        worker.adopt(std::move(taken));
+        continue;
       }
+      if (errno == EAGAIN || errno == EWOULDBLOCK) return;
+      if (errno == EINTR || errno == ECONNABORTED) continue;
       // Out of file descriptors or memory: that passes, and a loop without a pause would not help
       // it.
-      spdlog::warn("cannot accept a connection: {}", ec.message());
-      accept_after(std::chrono::milliseconds(100));
-    });
+      spdlog::warn("cannot accept a connection: {}", std::strerror(errno));
+      return accept_after(std::chrono::milliseconds(100));
+    }
+    accept_after(std::chrono::milliseconds(0));
   }
 
   // Idle connections give way only if somebody is there to take their place.
-  void accept_with_room() {
-    acceptor_.async_wait(Tcp::acceptor::wait_read, [this](const error_code& ec) {
-      if (stopped_ || ec == asio::error::operation_aborted) return;
-      if (is_full()) {
-        for (auto& worker : workers_) worker->make_room();
-      }
-      accept_after(std::chrono::milliseconds(is_full() ? 10 : 0));
-    });
+  void make_room() {
+    pollfd waiting{socket_.get(), POLLIN, 0};
+    if (::poll(&waiting, 1, 0) != 1) return;  // the loop tells of the next one
+    for (auto& worker : workers_) worker->make_room();
+    accept_after(std::chrono::milliseconds(10));
   }
 
   void accept_after(std::chrono::milliseconds pause) {
-    retry_.expires_after(pause);
-    retry_.async_wait([this](const error_code& cancelled) {
-      if (!cancelled) accept();
+    pausing_ = true;
+    loop_.call_after(pause, [this] {
+      pausing_ = false;
+      accept();
     });
   }
 
   const ServerOptions& options_;
   std::vector<std::unique_ptr<Worker>>& workers_;
-  asio::basic_socket_acceptor<Tcp, asio::io_context::executor_type> acceptor_;
-  asio::steady_timer retry_;
+  EventLoop& loop_;
+  Descriptor socket_;
   size_t next_ = 0;
-  bool stopped_ = false;
+  bool pausing_ = false;
 };
 
 Server::Server(ServerOptions options)

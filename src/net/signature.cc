@@ -1,5 +1,6 @@
 #include "net/signature.h"
 
+#include <algorithm>
 #include <array>
 #include <utility>
 #include <vector>
@@ -21,6 +22,12 @@ std::string_view trim(std::string_view text) {
   const size_t begin = text.find_first_not_of(" \t");
   if (begin == std::string_view::npos) return {};
   return text.substr(begin, text.find_last_not_of(" \t") - begin + 1);
+}
+
+// Like find_first_of, which asks for each character whether it is one of them.
+size_t find_either(std::string_view text, char first, char second) {
+  const size_t found = text.find(first);
+  return std::min(found, text.substr(0, found).find(second));
 }
 
 int hex_digit(char c) {
@@ -95,12 +102,13 @@ std::variant<Signature, SignatureError> parse_header(const Request& request,
                                                      std::string_view authorization) {
   Signature signature;
   std::string_view credential;
-  const size_t space = authorization.find_first_of(" ,");
+  const size_t space = find_either(authorization, ' ', ',');
   const std::string_view algorithm = authorization.substr(0, space);
   std::string_view rest =
       space == std::string_view::npos ? std::string_view() : authorization.substr(space + 1);
   while (!rest.empty()) {
-    const size_t end = rest.find_first_of(" ,\t");
+    const size_t comma_or_space = find_either(rest, ',', ' ');
+    const size_t end = std::min(comma_or_space, rest.substr(0, comma_or_space).find('\t'));
     const std::string_view pair = rest.substr(0, end);
     rest.remove_prefix(end == std::string_view::npos ? rest.size() : end + 1);
     if (pair.empty()) continue;

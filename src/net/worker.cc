@@ -1,8 +1,7 @@
 #include "net/worker.h"
 
-#include <boost/asio/post.hpp>
-
 #include <algorithm>
+#include <memory>
 #include <optional>
 #include <vector>
 
@@ -10,8 +9,6 @@
 #include "net/connection.h"
 
 namespace stator::net {
-
-namespace asio = boost::asio;
 
 namespace {
 
@@ -22,11 +19,7 @@ constexpr size_t kGiveWayAtOnce = 32;
 }  // namespace
 
 Worker::Worker(const ServerOptions& options, MemoryBudget& memory, ServerCounts& counts)
-    : options_(options),
-      memory_(memory),
-      counts_(counts),
-      guard_(asio::make_work_guard(context_)),
-      timer_(context_) {
+    : options_(options), memory_(memory), counts_(counts) {
   // A time-out is noticed late by a quarter of the shortest one.
   const auto shortest =
       std::min({options.header_timeout, options.idle_timeout, options.transfer_timeout});
@@ -51,20 +44,22 @@ void Worker::join() {
 void Worker::run() {
   const Executor::Scope scope(this);
   tick();
-  context_.run();
+  loop_.run();
   running_.store(false, std::memory_order_release);
 }
 
 void Worker::post(std::coroutine_handle<> handle) {
-  asio::post(context_, [handle] { handle.resume(); });
+  loop_.post(handle);
 }
 
-void Worker::adopt(Socket socket) {
+void Worker::adopt(Descriptor socket) {
   count_.fetch_add(1, std::memory_order_relaxed);
-  asio::post(context_, [this, socket = std::move(socket)]() mutable { serve(std::move(socket)); });
+  // A function can be copied, a socket cannot.
+  auto held = std::make_shared<Descriptor>(std::move(socket));
+  loop_.call([this, held] { serve(std::move(*held)); });
 }
 
-void Worker::serve(Socket socket) {
+void Worker::serve(Descriptor socket) {
   if (draining_) {
     count_.fetch_sub(1, std::memory_order_relaxed);
     return;
@@ -91,19 +86,13 @@ void Worker::end(Connection* connection) {
 }
 
 void Worker::tick() {
-  // A timer that was already due when the last connection ended could not be cancelled any more.
-  if (draining_ && connections_.empty()) return;
-  const SteadyTime now = std::chrono::steady_clock::now();
-  for (Connection* connection : connections_) connection->close_if_late(now);
-  timer_.expires_after(tick_interval_);
-  timer_.async_wait([this](const boost::system::error_code& ec) {
-    if (!ec) tick();
-  });
+  for (Connection* connection : connections_) connection->close_if_late(loop_.now());
+  loop_.call_after(tick_interval_, [this] { tick(); });
 }
 
 void Worker::make_room() {
-  asio::post(context_, [this] {
-    const SteadyTime latest = std::chrono::steady_clock::now() - kNotYetIdle;
+  loop_.call([this] {
+    const SteadyTime latest = loop_.now() - kNotYetIdle;
     std::vector<std::pair<SteadyTime, Connection*>> idle;
     for (Connection* connection : connections_) {
       const std::optional<SteadyTime> since = connection->idle_since();
@@ -119,7 +108,7 @@ void Worker::make_room() {
 }
 
 void Worker::drain() {
-  asio::post(context_, [this] {
+  loop_.call([this] {
     draining_ = true;
     for (Connection* connection : connections_) connection->close_if_idle();
     end_if_drained();
@@ -127,7 +116,7 @@ void Worker::drain() {
 }
 
 void Worker::cut_off() {
-  asio::post(context_, [this] {
+  loop_.call([this] {
     draining_ = true;
     for (Connection* connection : connections_) connection->close();
     end_if_drained();
@@ -135,9 +124,7 @@ void Worker::cut_off() {
 }
 
 void Worker::end_if_drained() {
-  if (!draining_ || !connections_.empty()) return;
-  guard_.reset();
-  timer_.cancel();
+  if (draining_ && connections_.empty()) loop_.stop();
 }
 
 }  // namespace stator::net

@@ -2,28 +2,19 @@
 // Internal to net.
 #pragma once
 
-#include <boost/asio/executor_work_guard.hpp>
-#include <boost/asio/io_context.hpp>
-#include <boost/asio/ip/tcp.hpp>
-#include <boost/asio/steady_timer.hpp>
-
 #include <atomic>
 #include <chrono>
 #include <thread>
 #include <unordered_set>
 
 #include "common/executor.h"
+#include "net/event_loop.h"
 #include "net/http_date.h"
 #include "net/server.h"
 
 namespace stator::net {
 
 class Connection;
-
-// Without type erasure: the loop is known.
-using Socket =
-    boost::asio::basic_stream_socket<boost::asio::ip::tcp, boost::asio::io_context::executor_type>;
-using SteadyTime = std::chrono::steady_clock::time_point;
 
 // Everything but post(), adopt(), make_room(), drain(), cut_off() and the counts runs on the
 // worker's own thread.
@@ -36,8 +27,8 @@ class Worker final : public Executor {
   void join();
 
   void post(std::coroutine_handle<> handle) override;
-  // Serves a connection that was accepted for this worker's loop. From any thread.
-  void adopt(Socket socket);
+  // Serves a connection that was accepted. From any thread.
+  void adopt(Descriptor socket);
   // Closes a few of the connections that have been idle for a while, those of longest first.
   void make_room();
   // Closes idle connections, lets the others answer; the thread ends after the last one.
@@ -46,7 +37,7 @@ class Worker final : public Executor {
   // handler.
   void cut_off();
 
-  boost::asio::io_context& context() { return context_; }
+  EventLoop& loop() { return loop_; }
   const ServerOptions& options() const { return options_; }
   MemoryBudget& memory() { return memory_; }
   ServerCounts& counts() { return counts_; }
@@ -58,7 +49,7 @@ class Worker final : public Executor {
 
  private:
   void run();
-  void serve(Socket socket);
+  void serve(Descriptor socket);
   void end(Connection* connection);
   void tick();
   void end_if_drained();
@@ -67,9 +58,7 @@ class Worker final : public Executor {
   MemoryBudget& memory_;
   ServerCounts& counts_;
   Handler* handler_ = nullptr;
-  boost::asio::io_context context_{1};
-  boost::asio::executor_work_guard<boost::asio::io_context::executor_type> guard_;
-  boost::asio::steady_timer timer_;
+  EventLoop loop_;
   std::chrono::milliseconds tick_interval_;
   std::unordered_set<Connection*> connections_;  // owned
   std::atomic<size_t> count_{0};

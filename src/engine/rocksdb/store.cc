@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "common/log.h"
+#include "engine/rocksdb/indexed_memtable.h"
 #include "engine/rocksdb/wal_tail.h"
 
 namespace stator::engine {
@@ -118,9 +119,7 @@ rocksdb::Options make_options(const RocksdbOptions& options) {
   // One thread writes at a time.
   result.allow_concurrent_memtable_write = false;
   result.enable_write_thread_adaptive_yield = false;
-  // A change reads the keys it holds, most of which are not in the memtable.
-  result.memtable_whole_key_filtering = true;
-  result.memtable_prefix_bloom_size_ratio = 0.02;
+  result.memtable_factory = std::make_shared<IndexedMemtableFactory>();
 
   result.level_compaction_dynamic_level_bytes = true;
   result.max_background_jobs = 2;

@@ -1,0 +1,104 @@
+#include "engine/rocksdb/key_index.h"
+
+#include <cassert>
+#include <cstring>
+
+#include "engine/rocksdb/memtable_entry.h"
+
+namespace stator::engine {
+
+namespace {
+
+constexpr size_t kFirstSlots = 512;
+// A slot has an entry's address and, where addresses have no bits, some of its key's hash.
+constexpr int kAddressBits = 48;
+static_assert(sizeof(void*) == sizeof(uint64_t));
+
+uint64_t tag_of(uint64_t word) {
+  return word >> kAddressBits;
+}
+
+const char* entry_of(uint64_t slot) {
+  return reinterpret_cast<const char*>(slot & ((uint64_t{1} << kAddressBits) - 1));
+}
+
+uint64_t mix(uint64_t a, uint64_t b) {
+  const unsigned __int128 product = static_cast<unsigned __int128>(a) * b;
+  return static_cast<uint64_t>(product) ^ static_cast<uint64_t>(product >> 64);
+}
+
+uint64_t hash_of(std::string_view key) {
+  constexpr uint64_t kFirst = 0x9e3779b97f4a7c15;
+  constexpr uint64_t kSecond = 0xc2b2ae3d27d4eb4f;
+  uint64_t hash = key.size() * kFirst;
+  const char* at = key.data();
+  size_t left = key.size();
+  for (; left >= 8; left -= 8, at += 8) hash = mix(hash ^ load_8_bytes(at), kSecond);
+  uint64_t rest = 0;
+  std::memcpy(&rest, at, left);
+  return mix(hash ^ rest ^ kFirst, kSecond);
+}
+
+}  // namespace
+
+KeyIndex::KeyIndex() {
+  grow_to(kFirstSlots);
+}
+
+void KeyIndex::add(const char* entry) {
+  if ((used_ + 1) * 2 > all_.back()->size()) grow_to(all_.back()->size() * 2);
+  if (put(*all_.back(), entry)) ++used_;
+  assert(find(key_of(internal_key_of(entry))) != nullptr);
+}
+
+const char* KeyIndex::find(std::string_view key) const {
+  const Slots& slots = *current_.load(std::memory_order_acquire);
+  const uint64_t hash = hash_of(key);
+  const size_t mask = slots.size() - 1;
+  for (size_t at = hash & mask;; at = (at + 1) & mask) {
+    const uint64_t slot = slots[at].load(std::memory_order_acquire);
+    if (slot == 0) return nullptr;
+    if (tag_of(slot) != tag_of(hash)) continue;
+    const char* const entry = entry_of(slot);
+    if (key_of(internal_key_of(entry)) == key) return entry;
+  }
+}
+
+void KeyIndex::grow_to(size_t size) {
+  auto next = std::make_unique<Slots>(size);
+  if (!all_.empty()) {
+    for (const std::atomic<uint64_t>& slot : *all_.back()) {
+      const uint64_t word = slot.load(std::memory_order_relaxed);
+      if (word != 0) put(*next, entry_of(word));
+    }
+  }
+  all_.push_back(std::move(next));
+  current_.store(all_.back().get(), std::memory_order_release);
+  size_bytes_.fetch_add(size * sizeof(uint64_t), std::memory_order_relaxed);
+}
+
+// True if the key is new there.
+bool KeyIndex::put(Slots& slots, const char* entry) {
+  const std::string_view internal_key = internal_key_of(entry);
+  const std::string_view key = key_of(internal_key);
+  const uint64_t hash = hash_of(key);
+  const auto address = reinterpret_cast<uintptr_t>(entry);
+  assert(address >> kAddressBits == 0);
+  const uint64_t word = tag_of(hash) << kAddressBits | address;
+  const size_t mask = slots.size() - 1;
+  for (size_t at = hash & mask;; at = (at + 1) & mask) {
+    const uint64_t slot = slots[at].load(std::memory_order_relaxed);
+    if (slot == 0) {
+      slots[at].store(word, std::memory_order_release);
+      return true;
+    }
+    if (tag_of(slot) != tag_of(hash)) continue;
+    const std::string_view other = internal_key_of(entry_of(slot));
+    if (key_of(other) != key) continue;
+    if (version_of(other) < version_of(internal_key))
+      slots[at].store(word, std::memory_order_release);
+    return false;
+  }
+}
+
+}  // namespace stator::engine

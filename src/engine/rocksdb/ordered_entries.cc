@@ -1,0 +1,125 @@
+#include "engine/rocksdb/ordered_entries.h"
+
+#include <algorithm>
+#include <bit>
+#include <cassert>
+#include <new>
+
+#include "engine/rocksdb/memtable_entry.h"
+
+namespace stator::engine {
+
+namespace {
+
+// The first 8 bytes as a number that orders as they do; a shorter key as if zeros followed.
+uint64_t prefix_of(std::string_view key) {
+  if (key.size() >= 8) return __builtin_bswap64(load_8_bytes(key.data()));
+  uint64_t prefix = 0;
+  std::memcpy(&prefix, key.data(), key.size());
+  return __builtin_bswap64(prefix);
+}
+
+}  // namespace
+
+OrderedEntries::OrderedEntries() {
+  static_assert(sizeof(Node) == 2 * sizeof(uint64_t) && alignof(Node) == sizeof(uint64_t));
+  static_assert(sizeof(std::atomic<Node*>) == sizeof(uint64_t));
+}
+
+int OrderedEntries::choose_height() {
+  int height = 1;
+  for (; height < kMaxHeight; ++height) {
+    random_ ^= random_ << 13;
+    random_ ^= random_ >> 7;
+    random_ ^= random_ << 17;
+    if ((random_ >> 32) % kBranching != 0) break;
+  }
+  return height;
+}
+
+size_t OrderedEntries::size_of(int height, size_t entry_bytes) {
+  const size_t for_alignment = alignof(Node) - 1;
+  return for_alignment + static_cast<size_t>(height - 1) * sizeof(std::atomic<Node*>) +
+         sizeof(Node) + entry_bytes;
+}
+
+OrderedEntries::Node* OrderedEntries::make(char* memory, int height) {
+  const auto address = reinterpret_cast<uintptr_t>(memory);
+  char* at = memory + (-address & (alignof(Node) - 1));
+  for (int level = height - 1; level > 0; --level) {
+    new (at) std::atomic<Node*>(nullptr);
+    at += sizeof(std::atomic<Node*>);
+  }
+  return new (at) Node();
+}
+
+bool OrderedEntries::is_before(const Node& node, uint64_t prefix, std::string_view internal_key) {
+  if (node.prefix_ != prefix) return node.prefix_ < prefix;
+  const std::string_view other = internal_key_of(node.entry());
+  const int order = key_of(other).compare(key_of(internal_key));
+  if (order != 0) return order < 0;
+  return version_of(other) > version_of(internal_key);
+}
+
+// The node that is followed by those not before `internal_key`, which may be the head; into `path`
+// the like of each level.
+const OrderedEntries::Node* OrderedEntries::last_before(uint64_t prefix,
+                                                        std::string_view internal_key,
+                                                        std::array<Node*, kMaxHeight>* path) const {
+  const Node* at = head();
+  const Node* not_before = nullptr;  // found so on a level above
+  for (int level = height_.load(std::memory_order_relaxed) - 1; level >= 0; --level) {
+    for (const Node* next = at->next(level); next != nullptr && next != not_before;) {
+      const Node* const after = next->next(level);
+      __builtin_prefetch(after);
+      if (!is_before(*next, prefix, internal_key)) {
+        not_before = next;
+        break;
+      }
+      at = next;
+      next = after;
+    }
+    if (path != nullptr) (*path)[static_cast<size_t>(level)] = const_cast<Node*>(at);
+  }
+  return at;
+}
+
+bool OrderedEntries::insert(Node* node, int height) {
+  const std::string_view internal_key = internal_key_of(node->entry());
+  node->prefix_ = prefix_of(key_of(internal_key));
+  std::array<Node*, kMaxHeight> path;
+  const int height_before = height_.load(std::memory_order_relaxed);
+  const Node* const before = last_before(node->prefix_, internal_key, &path);
+  const Node* const after = before->next();
+  if (after != nullptr && internal_key_of(after->entry()) == internal_key) return false;
+  if (height > height_before) {
+    std::fill(path.begin() + height_before, path.begin() + height, head());
+    // A reader that sees the new height but not the node finds nothing on the levels above.
+    height_.store(height, std::memory_order_relaxed);
+  }
+  for (int level = 0; level < height; ++level) {
+    std::atomic<Node*>& link = path[static_cast<size_t>(level)]->link(level);
+    node->link(level).store(link.load(std::memory_order_relaxed), std::memory_order_relaxed);
+    link.store(node, std::memory_order_release);
+  }
+  return true;
+}
+
+const OrderedEntries::Node* OrderedEntries::at_or_after(std::string_view internal_key) const {
+  return last_before(prefix_of(key_of(internal_key)), internal_key, nullptr)->next();
+}
+
+const OrderedEntries::Node* OrderedEntries::before(std::string_view internal_key) const {
+  const Node* const node = last_before(prefix_of(key_of(internal_key)), internal_key, nullptr);
+  return node == head() ? nullptr : node;
+}
+
+const OrderedEntries::Node* OrderedEntries::last() const {
+  const Node* at = head();
+  for (int level = height_.load(std::memory_order_relaxed) - 1; level >= 0; --level) {
+    while (const Node* const next = at->next(level)) at = next;
+  }
+  return at == head() ? nullptr : at;
+}
+
+}  // namespace stator::engine
