@@ -1,6 +1,9 @@
 #include "common/ids.h"
 
-#include <random>
+#include <sys/random.h>
+
+#include <cerrno>
+#include <system_error>
 
 namespace stator {
 
@@ -15,8 +18,12 @@ uint64_t mix(uint64_t x) {
 }
 
 uint64_t from_system() {
-  std::random_device device;
-  return (static_cast<uint64_t>(device()) << 32) | device();
+  // Not std::random_device, which asks the processor what it can do: on a virtual machine that
+  // takes a good part of a start.
+  uint64_t word = 0;
+  if (::getrandom(&word, sizeof word, 0) != sizeof word)
+    throw std::system_error(errno, std::generic_category(), "getrandom");
+  return word;
 }
 
 }  // namespace

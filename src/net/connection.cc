@@ -98,6 +98,18 @@ class Connection::Hop {
   Worker& worker_;
 };
 
+// Goes on when those that became ready together with this one have been served.
+class Connection::NextTurn {
+ public:
+  explicit NextTurn(Worker& worker) : worker_(worker) {}
+  bool await_ready() const noexcept { return false; }
+  void await_suspend(std::coroutine_handle<> handle) { worker_.loop().post(handle); }
+  void await_resume() const noexcept {}
+
+ private:
+  Worker& worker_;
+};
+
 Connection::Connection(Worker& worker, Descriptor socket)
     : worker_(worker),
       socket_(std::move(socket)),
@@ -257,6 +269,12 @@ Task<void> Connection::run() {
       } else {
         second = response_.body;
       }
+    }
+    // Small answers of one turn are sent together, after it: a client that serves many connections
+    // is then woken once for all of them, which costs more than the answers themselves.
+    if (second.empty() && worker_.loop().others_wait()) {
+      co_await NextTurn(worker_);
+      if (failed_) co_return;
     }
     std::string_view first = out_;
     if (!write_now(first, second)) {

@@ -39,6 +39,7 @@ class Connection final : private EventLoop::Watcher {
   class ReadSome;
   class WriteSome;
   class Hop;
+  class NextTurn;
 
   void ready(uint32_t events) override;
   // Next bytes into the buffer; 0 at the end of the connection.

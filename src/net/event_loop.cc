@@ -15,7 +15,7 @@ namespace stator::net {
 namespace {
 
 // Of one turn. What is left is told in the next.
-constexpr int kMaxEvents = 256;
+constexpr int kMaxEvents = 64;
 
 thread_local const EventLoop* running_here = nullptr;
 
@@ -147,6 +147,7 @@ void EventLoop::run() {
     asleep_.store(false);
     now_ = std::chrono::steady_clock::now();
     for (int i = 0; i < count; ++i) {
+      others_wait_ = i + 1 < count;
       auto* const watcher = static_cast<Watcher*>(events[i].data.ptr);
       if (watcher != nullptr) {
         watcher->ready(events[i].events);

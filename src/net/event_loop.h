@@ -57,6 +57,10 @@ class EventLoop {
   // On the loop's thread.
   void call_after(std::chrono::milliseconds delay, std::function<void()> function);
 
+  // True while others became ready in the same turn and have not been told yet: what is posted now
+  // runs right after them.
+  bool others_wait() const { return others_wait_; }
+
   // The time at the beginning of this turn.
   SteadyTime now() const { return now_; }
 
@@ -79,6 +83,7 @@ class EventLoop {
   Descriptor epoll_;
   Descriptor wake_up_;
   bool stopped_ = false;
+  bool others_wait_ = false;
   SteadyTime now_;
   std::multimap<SteadyTime, std::function<void()>> timers_;
   std::vector<Posted> own_;  // posted by the loop's thread

@@ -110,6 +110,14 @@ DataDirectory::DataDirectory(const std::filesystem::path& directory, bool read_o
   }
 }
 
+size_t DataDirectory::data_file_count() const {
+  std::error_code ignored;
+  size_t count = 0;
+  for (const auto& file : std::filesystem::directory_iterator(data_, ignored))
+    count += file.path().extension() == ".sst" ? 1 : 0;
+  return count;
+}
+
 DataDirectory::~DataDirectory() {
   finish();
   if (lock_file_ >= 0) ::close(lock_file_);

@@ -24,6 +24,8 @@ class DataDirectory {
 
   // RocksDB's files.
   const std::filesystem::path& data() const { return data_; }
+  // How many of them hold data, beside the logs.
+  size_t data_file_count() const;
   // As it appears in messages.
   std::string name() const;
   // A store was opened here before: it is never made anew because a file of it is gone.

@@ -27,6 +27,7 @@ rocksdb::Options small_options(rocksdb::Env* env) {
   options.env = env;
   options.table_factory.reset(rocksdb::NewBlockBasedTableFactory(table));
   options.max_open_files = 64;
+  options.max_file_opening_threads = 1;
   options.write_buffer_size = 1024 * 1024;
   options.disable_auto_compactions = true;
   options.skip_stats_update_on_db_open = true;

@@ -26,6 +26,9 @@ namespace {
 // start need not replay.
 constexpr uint64_t kFlushAtCloseBytes = 8 * 1024 * 1024;
 
+// To open so many takes several threads.
+constexpr size_t kFilesWorthThreads = 64;
+
 // What the store has to say goes to the process's log. A file of its own would be one more to fill
 // a disk, and to fail when it is full.
 class StoreLog final : public rocksdb::Logger {
@@ -134,6 +137,8 @@ rocksdb::Options make_options(const RocksdbOptions& options) {
   // A read that must not wait for a disk needs every file to be open. Files grow with their level,
   // so they stay few.
   result.max_open_files = -1;
+  // Starting sixteen threads takes longer than opening a few files.
+  result.max_file_opening_threads = 1;
   result.target_file_size_base = options.write_buffer_bytes;
   result.target_file_size_multiplier = 2;
   result.max_bytes_for_level_base = 4 * options.write_buffer_bytes;
@@ -247,6 +252,8 @@ void Store::open_files(const RocksdbOptions& options, rocksdb::Options& rocksdb_
   if (options.read_only || directory_->was_opened()) rocksdb_options.create_if_missing = false;
   if (options.read_only) mark_failed();  // nothing is written, not even at the end
   raise_open_files_limit();
+  if (directory_->data_file_count() >= kFilesWorthThreads)
+    rocksdb_options.max_file_opening_threads = 16;
   if (durability_ == Durability::kSync && last_record_was_altered(data)) {
     throw EngineError("The data directory " + directory_->name() +
                       " is damaged: the last record of its log was changed after it was written "

@@ -1,0 +1,161 @@
+#include "engine/rocksdb/indexed_memtable.h"
+
+#include <gtest/gtest.h>
+#include <rocksdb/db.h>
+#include <rocksdb/env.h>
+
+#include <atomic>
+#include <map>
+#include <memory>
+#include <random>
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace stator::engine {
+namespace {
+
+// A store of RocksDB in memory with our memtable, small enough to write it out now and then.
+class IndexedMemtableTest : public ::testing::Test {
+ protected:
+  void open(size_t memtable_bytes) {
+    rocksdb::Options options;
+    options.create_if_missing = true;
+    options.env = env_.get();
+    options.memtable_factory = std::make_shared<IndexedMemtableFactory>();
+    options.allow_concurrent_memtable_write = false;
+    options.write_buffer_size = memtable_bytes;
+    rocksdb::DB* db = nullptr;
+    const rocksdb::Status status = rocksdb::DB::Open(options, "/memtable", &db);
+    ASSERT_TRUE(status.ok()) << status.ToString();
+    db_.reset(db);
+  }
+
+  std::string get(const std::string& key, const rocksdb::Snapshot* snapshot = nullptr) {
+    rocksdb::ReadOptions options;
+    options.snapshot = snapshot;
+    std::string value;
+    const rocksdb::Status status = db_->Get(options, key, &value);
+    return status.ok() ? value : status.IsNotFound() ? "nothing" : status.ToString();
+  }
+
+  using Rows = std::map<std::string, std::string>;
+  Rows rows(const rocksdb::Snapshot* snapshot, bool backwards) {
+    rocksdb::ReadOptions options;
+    options.snapshot = snapshot;
+    const std::unique_ptr<rocksdb::Iterator> at(db_->NewIterator(options));
+    Rows found;
+    std::string last;
+    for (backwards ? at->SeekToLast() : at->SeekToFirst(); at->Valid();
+         backwards ? at->Prev() : at->Next()) {
+      const std::string key = at->key().ToString();
+      EXPECT_TRUE(found.empty() || (backwards ? key < last : key > last));
+      found[key] = at->value().ToString();
+      last = key;
+    }
+    return found;
+  }
+
+  std::unique_ptr<rocksdb::Env> env_{rocksdb::NewMemEnv(rocksdb::Env::Default())};
+  std::unique_ptr<rocksdb::DB> db_;
+};
+
+// Keys with shared beginnings, of every small length, with zeros at their end.
+std::string some_key(std::mt19937& random) {
+  std::string key;
+  const size_t length = random() % 12;
+  for (size_t i = 0; i < length; ++i) key.push_back(static_cast<char>(random() % 3));
+  return key;
+}
+
+TEST_F(IndexedMemtableTest, EveryVersionIsFoundInItsSnapshot) {
+  for (const size_t memtable_bytes : {size_t{64} << 20, size_t{64} << 10}) {
+    open(memtable_bytes);
+    std::mt19937 random(7);
+    Rows model = rows(nullptr, false);
+    struct Past {
+      const rocksdb::Snapshot* snapshot;
+      Rows model;
+    };
+    std::vector<Past> pasts;
+    for (int step = 0; step < 20'000; ++step) {
+      const std::string key = some_key(random);
+      if (random() % 4 == 0) {
+        ASSERT_TRUE(db_->Delete({}, key).ok());
+        model.erase(key);
+      } else {
+        const std::string value = std::to_string(step);
+        ASSERT_TRUE(db_->Put({}, key, value).ok());
+        model[key] = value;
+      }
+      const std::string other = some_key(random);
+      const auto found = model.find(other);
+      ASSERT_EQ(get(other), found == model.end() ? "nothing" : found->second);
+      if (step % 2'000 == 0) pasts.push_back({db_->GetSnapshot(), model});
+    }
+    for (const Past& past : pasts) {
+      EXPECT_EQ(rows(past.snapshot, false), past.model);
+      EXPECT_EQ(rows(past.snapshot, true), past.model);
+      for (int i = 0; i < 500; ++i) {
+        const std::string key = some_key(random);
+        const auto found = past.model.find(key);
+        ASSERT_EQ(get(key, past.snapshot), found == past.model.end() ? "nothing" : found->second);
+      }
+      db_->ReleaseSnapshot(past.snapshot);
+    }
+    EXPECT_EQ(rows(nullptr, false), model);
+    ASSERT_TRUE(db_->Flush({}).ok());
+    EXPECT_EQ(rows(nullptr, true), model);
+    db_.reset();
+  }
+}
+
+TEST_F(IndexedMemtableTest, SeeksToBothSidesOfAKey) {
+  open(size_t{1} << 20);
+  for (const char* key : {"b", "d", "f"}) ASSERT_TRUE(db_->Put({}, key, key).ok());
+  const std::unique_ptr<rocksdb::Iterator> at(db_->NewIterator({}));
+  at->Seek("c");
+  EXPECT_EQ(at->key(), "d");
+  at->Seek("d");
+  EXPECT_EQ(at->key(), "d");
+  at->Seek("g");
+  EXPECT_FALSE(at->Valid());
+  at->SeekForPrev("c");
+  EXPECT_EQ(at->key(), "b");
+  at->SeekForPrev("d");
+  EXPECT_EQ(at->key(), "d");
+  at->SeekForPrev("a");
+  EXPECT_FALSE(at->Valid());
+}
+
+TEST_F(IndexedMemtableTest, ReadersSeeWhatWasWrittenBeforeTheyCame) {
+  open(size_t{64} << 20);
+  std::atomic<int> written{0};
+  std::atomic<bool> wrong{false};
+  std::vector<std::thread> readers;
+  for (int i = 0; i < 3; ++i) {
+    readers.emplace_back([&, i] {
+      std::mt19937 random(static_cast<uint32_t>(i));
+      for (int before = 0; before < 20'000 && !wrong;) {
+        before = written.load();
+        if (before == 0) continue;
+        const int number = static_cast<int>(random() % static_cast<uint32_t>(before));
+        if (get("key" + std::to_string(number)) != std::to_string(number)) wrong = true;
+        if (get("last").empty() || get("none") != "nothing") wrong = true;
+        const std::unique_ptr<rocksdb::Iterator> at(db_->NewIterator({}));
+        at->Seek("key" + std::to_string(number));
+        if (!at->Valid() || at->value() != std::to_string(number)) wrong = true;
+      }
+    });
+  }
+  for (int i = 0; i < 20'000; ++i) {
+    ASSERT_TRUE(db_->Put({}, "last", std::to_string(i)).ok());
+    ASSERT_TRUE(db_->Put({}, "key" + std::to_string(i), std::to_string(i)).ok());
+    written = i + 1;
+  }
+  for (std::thread& reader : readers) reader.join();
+  EXPECT_FALSE(wrong);
+}
+
+}  // namespace
+}  // namespace stator::engine
