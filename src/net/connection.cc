@@ -50,7 +50,7 @@ class Connection::ReadSome {
     if (!connection_.may_read_) return;
     // Bytes that are there already wait for their turn, as those of other connections do.
     connection_.read_posted_ = true;
-    connection_.worker_.loop().call([connection = &connection_] {
+    connection_.worker_->loop().call([connection = &connection_] {
       connection->read_posted_ = false;
       if (connection->reading_ != nullptr) connection->read_on();
     });
@@ -110,8 +110,29 @@ class Connection::NextTurn {
   Worker& worker_;
 };
 
-Connection::Connection(Worker& worker, Descriptor socket)
-    : worker_(worker),
+// Goes on on another worker's thread.
+class Connection::Move {
+ public:
+  Move(Connection& connection, Worker& to) : connection_(connection), to_(to) {}
+  bool await_ready() const noexcept { return connection_.failed_; }
+  bool await_suspend(std::coroutine_handle<> handle) {
+    // As soon as the other worker knows of it, it may be gone.
+    connection_.may_read_ = false;
+    connection_.worker_->loop().unwatch(connection_.socket_.get());
+    if (to_.move_here(connection_, *connection_.worker_, handle)) return true;
+    connection_.watch();
+    return false;
+  }
+  void await_resume() const noexcept {}
+
+ private:
+  Connection& connection_;
+  Worker& to_;
+};
+
+Connection::Connection(Worker& worker, Descriptor socket, uint64_t number)
+    : worker_(&worker),
+      number_(number),
       socket_(std::move(socket)),
       capacity_(worker.options().header_limit_bytes + kBodyRoom),
       buffer_(new char[capacity_]),
@@ -119,7 +140,16 @@ Connection::Connection(Worker& worker, Descriptor socket)
   request_.memory = MemoryShare(worker.memory());
   const int on = 1;
   ::setsockopt(socket_.get(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
-  if (!worker.loop().watch(socket_.get(), *this, EPOLLIN | EPOLLOUT | EPOLLRDHUP)) close();
+  watch();
+}
+
+void Connection::watch() {
+  if (!worker_->loop().watch(socket_.get(), *this, EPOLLIN | EPOLLOUT | EPOLLRDHUP)) close();
+}
+
+void Connection::arrive(Worker& worker) {
+  worker_ = &worker;
+  watch();  // tells again of what is there already
 }
 
 void Connection::ready(uint32_t events) {
@@ -182,7 +212,7 @@ ssize_t Connection::send(std::string_view first, std::string_view second) {
 
 Task<void> Connection::run() {
   using State = RequestParser::State;
-  const ServerOptions& options = worker_.options();
+  const ServerOptions& options = worker_->options();
   set_idle(options.header_timeout);  // a client that connects has something to say
   for (;;) {
     begin_request();
@@ -200,10 +230,10 @@ Task<void> Connection::run() {
         if (state != State::kNeedMore) break;
       }
       if (filled_ >= options.header_limit_bytes) break;
-      if (idle_ && worker_.is_draining()) co_return;
+      if (idle_ && worker_->is_draining()) co_return;
       const size_t bytes = co_await read_some(buffer_.get() + filled_, capacity_ - filled_);
       if (bytes == 0) co_return;
-      worker_.counts().received_bytes.add(bytes);
+      worker_->counts().received_bytes.add(bytes);
       filled_ += bytes;
       in_pieces_ = !idle_;
       if (idle_) {
@@ -244,7 +274,7 @@ Task<void> Connection::run() {
     const bool is_head = request_.method == Method::kHead;
     bool failed = false;
     try {
-      co_await worker_.handler().handle(request_, response_);
+      co_await worker_->handler().handle(request_, response_);
     } catch (const std::exception& e) {
       spdlog::error("a request failed: {}", e.what());
       failed = true;
@@ -252,16 +282,16 @@ Task<void> Connection::run() {
       spdlog::error("a request failed");
       failed = true;
     }
-    if (Executor::current() != &worker_) co_await Hop(worker_);
+    if (Executor::current() != worker_) co_await Hop(*worker_);
     if (failed_) co_return;
     if (failed) {
       response_.clear();
       response_.status = 500;
     }
 
-    const bool keep_alive = parser_->is_keep_alive() && !worker_.is_draining();
+    const bool keep_alive = parser_->is_keep_alive() && !worker_->is_draining();
     out_.clear();
-    append_head(out_, response_, worker_.date().now(), keep_alive);
+    append_head(out_, response_, worker_->date().now(), keep_alive);
     std::string_view second;
     if (!is_head) {
       if (response_.body.size() <= kCopyLimit) {
@@ -272,8 +302,8 @@ Task<void> Connection::run() {
     }
     // Small answers of one turn are sent together, after it: a client that serves many connections
     // is then woken once for all of them, which costs more than the answers themselves.
-    if (second.empty() && worker_.loop().others_wait()) {
-      co_await NextTurn(worker_);
+    if (second.empty() && worker_->loop().others_wait()) {
+      co_await NextTurn(*worker_);
       if (failed_) co_return;
     }
     std::string_view first = out_;
@@ -283,13 +313,15 @@ Task<void> Connection::run() {
       const bool written = co_await write_all(first, second);
       if (!written) co_return;
     }
-    worker_.handler().written(request_, response_);
+    worker_->handler().written(request_, response_);
     if (!keep_alive) {
       if (parsed_ < filled_) co_await linger();
       co_return;
     }
     consume_request();
     set_idle(options.idle_timeout);
+    Worker* const home = worker_->other_home(number_);
+    if (home != nullptr) co_await Move(*this, *home);
   }
 }
 
@@ -301,8 +333,8 @@ void Connection::begin_request() {
   in_pieces_ = false;
   answer_memory_.clear();
   response_.clear();
-  parser_.emplace(request_, worker_.options().body_limit_bytes,
-                  worker_.options().header_limit_bytes);
+  parser_.emplace(request_, worker_->options().body_limit_bytes,
+                  worker_->options().header_limit_bytes);
 }
 
 void Connection::consume_request() {
@@ -323,7 +355,7 @@ Task<Connection::Reading> Connection::read_sized_body() {
   body.reserve(std::min(size, kBodyStep) + kPadding);
   body.assign(buffer_.get() + parsed_, buffered);
   parsed_ += buffered;
-  const SteadyTime start = worker_.loop().now();
+  const SteadyTime start = worker_->loop().now();
   size_t have = buffered;
   while (have < size) {
     set_transfer_deadline(start, have);
@@ -339,7 +371,7 @@ Task<Connection::Reading> Connection::read_sized_body() {
     const size_t bytes = co_await read_some(body.data() + have, body.size() - have);
     if (bytes == 0) co_return Reading::kGone;
     in_pieces_ = true;
-    worker_.counts().received_bytes.add(bytes);
+    worker_->counts().received_bytes.add(bytes);
     have += bytes;
   }
   co_return Reading::kOk;
@@ -348,7 +380,7 @@ Task<Connection::Reading> Connection::read_sized_body() {
 Task<Connection::Reading> Connection::read_chunked_body() {
   using State = RequestParser::State;
   const size_t header_end = parsed_;
-  const SteadyTime start = worker_.loop().now();
+  const SteadyTime start = worker_->loop().now();
   for (;;) {
     if (parsed_ < filled_) {
       size_t used = 0;
@@ -377,7 +409,7 @@ Task<Connection::Reading> Connection::read_chunked_body() {
     const size_t bytes = co_await read_some(buffer_.get() + filled_, capacity_ - filled_);
     if (bytes == 0) co_return Reading::kGone;
     in_pieces_ = true;
-    worker_.counts().received_bytes.add(bytes);
+    worker_->counts().received_bytes.add(bytes);
     filled_ += bytes;
   }
 }
@@ -386,7 +418,7 @@ bool Connection::write_now(std::string_view& first, std::string_view& second) {
   const ssize_t sent = send(first, second);
   if (sent <= 0) return false;  // full, or will fail again and be seen then
   const auto bytes = static_cast<size_t>(sent);
-  worker_.counts().sent_bytes.add(bytes);
+  worker_->counts().sent_bytes.add(bytes);
   const size_t of_first = std::min(bytes, first.size());
   first.remove_prefix(of_first);
   second.remove_prefix(bytes - of_first);
@@ -394,7 +426,7 @@ bool Connection::write_now(std::string_view& first, std::string_view& second) {
 }
 
 Task<bool> Connection::write_all(std::string_view first, std::string_view second) {
-  const SteadyTime start = worker_.loop().now();
+  const SteadyTime start = worker_->loop().now();
   size_t written = 0;
   while (!first.empty() || !second.empty()) {
     set_transfer_deadline(start, written);
@@ -403,7 +435,7 @@ Task<bool> Connection::write_all(std::string_view first, std::string_view second
     size_t bytes = sent > 0 ? static_cast<size_t>(sent) : 0;
     if (sent == 0) bytes = co_await WriteSome(*this, first, second);
     if (bytes == 0) co_return false;
-    worker_.counts().sent_bytes.add(bytes);
+    worker_->counts().sent_bytes.add(bytes);
     written += bytes;
     const size_t of_first = std::min(bytes, first.size());
     first.remove_prefix(of_first);
@@ -413,9 +445,9 @@ Task<bool> Connection::write_all(std::string_view first, std::string_view second
 }
 
 Task<void> Connection::refuse(int status) {
-  worker_.counts().refused.add();
+  worker_->counts().refused.add();
   out_.clear();
-  append_refusal(out_, status, worker_.date().now());
+  append_refusal(out_, status, worker_->date().now());
   // GCC 12 lays out the frame wrongly if this is one expression in a condition.
   Task<bool> writing = write_all(out_, kNothing);
   const bool written = co_await writing;
@@ -435,17 +467,17 @@ Task<void> Connection::linger() {
 }
 
 void Connection::set_deadline(std::chrono::milliseconds timeout) {
-  deadline_ = worker_.loop().now() + timeout;
+  deadline_ = worker_->loop().now() + timeout;
 }
 
 void Connection::set_idle(std::chrono::milliseconds timeout) {
   idle_ = true;
-  idle_since_ = worker_.loop().now();
+  idle_since_ = worker_->loop().now();
   deadline_ = idle_since_ + timeout;
 }
 
 void Connection::set_transfer_deadline(SteadyTime start, size_t moved) {
-  deadline_ = start + worker_.options().transfer_timeout +
+  deadline_ = start + worker_->options().transfer_timeout +
               std::chrono::milliseconds(moved * 1000 / kMinRate);
 }
 
@@ -467,8 +499,8 @@ void Connection::close() {
   deadline_ = SteadyTime::max();
   socket_.close();
   // Whoever waits learns of it, but not before this call has ended.
-  if (reading_ != nullptr) worker_.loop().post(std::exchange(reading_, nullptr)->handle_);
-  if (writing_ != nullptr) worker_.loop().post(std::exchange(writing_, nullptr)->handle_);
+  if (reading_ != nullptr) worker_->loop().post(std::exchange(reading_, nullptr)->handle_);
+  if (writing_ != nullptr) worker_->loop().post(std::exchange(writing_, nullptr)->handle_);
 }
 
 }  // namespace stator::net

@@ -15,17 +15,23 @@
 
 namespace stator::net {
 
-// Lives on its worker's thread. Holds one request at a time: a client that pipelines is answered in
-// order, its further requests wait in the buffer and then in the socket.
+// Lives on its worker's thread, which may change between two requests. Holds one request at a time:
+// a client that pipelines is answered in order, its further requests wait in the buffer and then in
+// the socket.
 class Connection final : private EventLoop::Watcher {
  public:
-  Connection(Worker& worker, Descriptor socket);
+  // `number` is its own among those of the server.
+  Connection(Worker& worker, Descriptor socket, uint64_t number);
   Connection(const Connection&) = delete;
   Connection& operator=(const Connection&) = delete;
 
   // Serves until the connection is over. The connection may be deleted when the task has ended, not
   // before.
   Task<void> run();
+
+  Worker& worker() { return *worker_; }
+  // It lives on this worker's thread from now on.
+  void arrive(Worker& worker);
 
   void close_if_late(SteadyTime now);
   // Closes it if no request is being read or answered.
@@ -40,6 +46,7 @@ class Connection final : private EventLoop::Watcher {
   class WriteSome;
   class Hop;
   class NextTurn;
+  class Move;
 
   void ready(uint32_t events) override;
   // Next bytes into the buffer; 0 at the end of the connection.
@@ -68,7 +75,10 @@ class Connection final : private EventLoop::Watcher {
   void set_transfer_deadline(SteadyTime start, size_t moved);
   void clear_deadline() { deadline_ = SteadyTime::max(); }
 
-  Worker& worker_;
+  void watch();
+
+  Worker* worker_;
+  const uint64_t number_;
   Descriptor socket_;
   bool may_read_ = false;  // bytes may be there that nobody was told of again
   bool hung_up_ = false;   // the other side sends no more

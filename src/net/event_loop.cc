@@ -57,6 +57,10 @@ bool EventLoop::watch(int fd, Watcher& watcher, uint32_t events) {
   return ::epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, fd, &event) == 0;
 }
 
+void EventLoop::unwatch(int fd) {
+  ::epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, fd, nullptr);
+}
+
 bool EventLoop::is_own_thread() const {
   return running_here == this;
 }
@@ -156,6 +160,9 @@ void EventLoop::run() {
       uint64_t ignored = 0;
       [[maybe_unused]] const ssize_t read = ::read(wake_up_.get(), &ignored, sizeof ignored);
     }
+    event_count_.store(event_count() + static_cast<uint64_t>(std::max(count, 0)),
+                       std::memory_order_relaxed);
+    if (after_turn_) after_turn_();
   }
   running_here = nullptr;
 }

@@ -50,6 +50,7 @@ class EventLoop {
   // Tells of each change to readable or writable, once. False if the system refuses. A descriptor
   // that is closed is not watched any more.
   bool watch(int fd, Watcher& watcher, uint32_t events);
+  void unwatch(int fd);
 
   // Resumes or calls it soon, on the loop's thread, in the order in which they came from a thread.
   void post(std::coroutine_handle<> handle);
@@ -60,6 +61,11 @@ class EventLoop {
   // True while others became ready in the same turn and have not been told yet: what is posted now
   // runs right after them.
   bool others_wait() const { return others_wait_; }
+
+  // Called at the end of each turn. Before run().
+  void after_turns(std::function<void()> function) { after_turn_ = std::move(function); }
+  // Of descriptors that became ready, so far. From any thread.
+  uint64_t event_count() const { return event_count_.load(std::memory_order_relaxed); }
 
   // The time at the beginning of this turn.
   SteadyTime now() const { return now_; }
@@ -85,6 +91,8 @@ class EventLoop {
   bool stopped_ = false;
   bool others_wait_ = false;
   SteadyTime now_;
+  std::function<void()> after_turn_;
+  std::atomic<uint64_t> event_count_{0};
   std::multimap<SteadyTime, std::function<void()>> timers_;
   std::vector<Posted> own_;  // posted by the loop's thread
   std::vector<Posted> running_;

@@ -25,13 +25,13 @@ constexpr int kAcceptAtOnce = 64;
 
 }  // namespace
 
-// Accepts connections and deals them out to the workers in turn. Not SO_REUSEPORT: the kernel would
+// Accepts connections and deals them out to the workers. Not SO_REUSEPORT: the kernel would
 // spread few connections unevenly, and a second server on the same port would not be noticed. Runs
 // on the first worker's thread.
 class Listener final : private EventLoop::Watcher {
  public:
-  Listener(const ServerOptions& options, std::vector<std::unique_ptr<Worker>>& workers)
-      : options_(options), workers_(workers), loop_(workers.front()->loop()) {}
+  Listener(const ServerOptions& options, Workers& workers)
+      : options_(options), workers_(workers), loop_(workers.all.front()->loop()) {}
 
   void bind() {
     const Address address = resolve();
@@ -97,7 +97,7 @@ class Listener final : private EventLoop::Watcher {
 
   bool is_full() const {
     size_t count = 0;
-    for (const auto& worker : workers_) count += worker->connection_count();
+    for (const auto& worker : workers_.all) count += worker->connection_count();
     return count >= options_.max_connections;
   }
 
@@ -110,10 +110,10 @@ class Listener final : private EventLoop::Watcher {
       if (is_full()) return make_room();
       Descriptor taken(::accept4(socket_.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
       if (taken.is_open()) {
-        Worker& worker = *workers_[next_];
-        next_ = (next_ + 1) % workers_.size();
+        const uint64_t number = next_++;
+        Worker& worker = *workers_.all[workers_.balance.home_of(number)];
         worker.counts().accepted.add();
-        worker.adopt(std::move(taken));
+        worker.adopt(std::move(taken), number);
         continue;
       }
       if (errno == EAGAIN || errno == EWOULDBLOCK) return;
@@ -130,7 +130,7 @@ class Listener final : private EventLoop::Watcher {
   void make_room() {
     pollfd waiting{socket_.get(), POLLIN, 0};
     if (::poll(&waiting, 1, 0) != 1) return;  // the loop tells of the next one
-    for (auto& worker : workers_) worker->make_room();
+    for (auto& worker : workers_.all) worker->make_room();
     accept_after(std::chrono::milliseconds(10));
   }
 
@@ -143,20 +143,21 @@ class Listener final : private EventLoop::Watcher {
   }
 
   const ServerOptions& options_;
-  std::vector<std::unique_ptr<Worker>>& workers_;
+  Workers& workers_;
   EventLoop& loop_;
   Descriptor socket_;
-  size_t next_ = 0;
+  uint64_t next_ = 0;
   bool pausing_ = false;
 };
 
 Server::Server(ServerOptions options)
     : options_(std::move(options)), memory_(options_.memory_limit_bytes) {
   if (options_.threads == 0) options_.threads = std::max(1u, std::thread::hardware_concurrency());
+  workers_ = std::make_unique<Workers>(options_.threads);
   for (unsigned i = 0; i < options_.threads; ++i) {
-    workers_.push_back(std::make_unique<Worker>(options_, memory_, counts_));
+    workers_->all.push_back(std::make_unique<Worker>(options_, memory_, counts_, *workers_, i));
   }
-  listener_ = std::make_unique<Listener>(options_, workers_);
+  listener_ = std::make_unique<Listener>(options_, *workers_);
 }
 
 Server::~Server() {
@@ -164,7 +165,7 @@ Server::~Server() {
     hurry();
     drain();
   }
-  for (auto& worker : workers_) worker->join();
+  for (auto& worker : workers_->all) worker->join();
   // The listener's socket lives in the first worker's loop.
   listener_.reset();
 }
@@ -175,7 +176,7 @@ void Server::bind() {
 
 void Server::start(Handler& handler) {
   listener_->listen();
-  for (auto& worker : workers_) worker->start(handler);
+  for (auto& worker : workers_->all) worker->start(handler);
   started_ = true;
 }
 
@@ -185,7 +186,7 @@ uint16_t Server::port() const {
 
 size_t Server::connection_count() const {
   size_t count = 0;
-  for (const auto& worker : workers_) count += worker->connection_count();
+  for (const auto& worker : workers_->all) count += worker->connection_count();
   return count;
 }
 
@@ -213,16 +214,17 @@ void Server::write_metrics(metrics::Text& text) const {
 bool Server::drain() {
   if (!started_ || ended_) return true;
   draining_ = true;
+  workers_->draining = true;
   listener_->stop();
-  for (auto& worker : workers_) worker->drain();
+  for (auto& worker : workers_->all) worker->drain();
   const bool in_time = wait_for_workers(options_.drain_timeout);
   if (!in_time) {
     const size_t open = connection_count();
     if (open > 0) spdlog::warn("closing {} connections with requests under way", open);
-    for (auto& worker : workers_) worker->cut_off();
+    for (auto& worker : workers_->all) worker->cut_off();
   }
   // A handler is never abandoned: its coroutine is in other hands until it comes back.
-  for (auto& worker : workers_) worker->join();
+  for (auto& worker : workers_->all) worker->join();
   ended_ = true;
   return in_time;
 }
@@ -231,7 +233,7 @@ bool Server::wait_for_workers(std::chrono::milliseconds timeout) {
   const auto deadline = std::chrono::steady_clock::now() + timeout;
   for (;;) {
     bool any = false;
-    for (const auto& worker : workers_) any = any || worker->is_running();
+    for (const auto& worker : workers_->all) any = any || worker->is_running();
     if (!any) return true;
     if (hurried_ || std::chrono::steady_clock::now() >= deadline) return false;
     std::this_thread::sleep_for(std::chrono::milliseconds(5));

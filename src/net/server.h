@@ -39,7 +39,7 @@ struct ServerOptions {
   std::chrono::milliseconds drain_timeout{10'000};
 };
 
-class Worker;
+struct Workers;
 class Listener;
 
 // What the connections of a server did since it started.
@@ -83,7 +83,7 @@ class Server {
   ServerOptions options_;
   MemoryBudget memory_;
   ServerCounts counts_;
-  std::vector<std::unique_ptr<Worker>> workers_;
+  std::unique_ptr<Workers> workers_;
   std::unique_ptr<Listener> listener_;
   std::atomic<bool> hurried_{false};
   std::atomic<bool> draining_{false};

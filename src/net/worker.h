@@ -4,10 +4,15 @@
 
 #include <atomic>
 #include <chrono>
+#include <coroutine>
+#include <ctime>
+#include <memory>
 #include <thread>
 #include <unordered_set>
+#include <vector>
 
 #include "common/executor.h"
+#include "net/balance.h"
 #include "net/event_loop.h"
 #include "net/http_date.h"
 #include "net/server.h"
@@ -15,12 +20,24 @@
 namespace stator::net {
 
 class Connection;
+class Worker;
 
-// Everything but post(), adopt(), make_room(), drain(), cut_off() and the counts runs on the
-// worker's own thread.
+// All of a server's.
+struct Workers {
+  explicit Workers(unsigned threads) : balance(threads) {}
+
+  std::vector<std::unique_ptr<Worker>> all;
+  Balance balance;
+  std::atomic<bool> draining{false};  // no connection changes its worker any more
+};
+
+// Everything but post(), adopt(), move_here(), make_room(), drain(), cut_off() and the counts runs
+// on the worker's own thread.
 class Worker final : public Executor {
  public:
-  Worker(const ServerOptions& options, MemoryBudget& memory, ServerCounts& counts);
+  // The first one measures for all.
+  Worker(const ServerOptions& options, MemoryBudget& memory, ServerCounts& counts, Workers& workers,
+         unsigned index);
   ~Worker() override;
 
   void start(Handler& handler);
@@ -28,7 +45,12 @@ class Worker final : public Executor {
 
   void post(std::coroutine_handle<> handle) override;
   // Serves a connection that was accepted. From any thread.
-  void adopt(Descriptor socket);
+  void adopt(Descriptor socket, uint64_t number);
+  // Where the connection with this number should be, if it is not here.
+  Worker* other_home(uint64_t number) const;
+  // A connection of `from`, between two requests, goes on here: `handle` is resumed. False if it
+  // stays where it is since the server is about to end. On the thread of `from`.
+  bool move_here(Connection& connection, Worker& from, std::coroutine_handle<> handle);
   // Closes a few of the connections that have been idle for a while, those of longest first.
   void make_room();
   // Closes idle connections, lets the others answer; the thread ends after the last one.
@@ -49,19 +71,27 @@ class Worker final : public Executor {
 
  private:
   void run();
-  void serve(Descriptor socket);
+  void serve(Descriptor socket, uint64_t number);
   void end(Connection* connection);
+  void measure();
   void tick();
   void end_if_drained();
 
   const ServerOptions& options_;
   MemoryBudget& memory_;
   ServerCounts& counts_;
+  Workers& workers_;
+  const unsigned index_;
   Handler* handler_ = nullptr;
   EventLoop loop_;
   std::chrono::milliseconds tick_interval_;
   std::unordered_set<Connection*> connections_;  // owned
-  std::atomic<size_t> count_{0};
+  std::atomic<size_t> count_{0};                 // with those that are on their way here
+  std::atomic<clockid_t> processor_clock_{-1};
+  // Of the first one: when it measured, and what it saw.
+  SteadyTime measured_at_;
+  std::vector<int64_t> processor_ns_;
+  uint64_t requests_ = 0;
   std::atomic<bool> running_{false};
   bool draining_ = false;
   HttpDate date_;

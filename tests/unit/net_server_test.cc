@@ -9,6 +9,7 @@
 #include <atomic>
 #include <coroutine>
 #include <mutex>
+#include <set>
 #include <stdexcept>
 #include <string>
 #include <thread>
@@ -62,8 +63,22 @@ class TestHandler final : public Handler {
   std::atomic<bool> is_blocked{false};  // a thread, in a handler
   std::atomic<bool> unblock{false};
 
+  // Those that served "/thread".
+  size_t thread_count() {
+    const std::lock_guard lock(mutex_);
+    return threads_.size();
+  }
+  void forget_threads() {
+    const std::lock_guard lock(mutex_);
+    threads_.clear();
+  }
+
   Task<void> handle(Request& request, Response& response) override {
     if (Executor::current() == nullptr) has_executor = false;
+    if (request.path == "/thread") {
+      const std::lock_guard lock(mutex_);
+      threads_.insert(std::this_thread::get_id());
+    }
     if (request.path == "/throw") throw std::runtime_error("thrown");
     if (request.path == "/foreign") co_await Gate::Wait(foreign_gate);
     if (request.path == "/gate") co_await Gate::Wait(gate);
@@ -74,6 +89,10 @@ class TestHandler final : public Handler {
     if (request.path == "/large") response.body.assign(20'000'000, 'x');
     if (response.body.empty()) response.body = request.path;
   }
+
+ private:
+  std::mutex mutex_;
+  std::set<std::thread::id> threads_;
 };
 
 class Client {
@@ -164,6 +183,53 @@ TEST_F(ServerTest, AnswersOnEveryThread) {
   EXPECT_EQ(server_->connection_count(), 8u);
   clients.clear();
   wait_until([&] { return server_->connection_count() == 0; });
+}
+
+// Little to do needs one thread: the connections of the others go there, and lose nothing.
+TEST_F(ServerTest, ConnectionsMoveToTheThreadThatIsLeft) {
+  ServerOptions options;
+  options.threads = 4;
+  start(options);
+  std::vector<std::unique_ptr<Client>> clients;
+  for (int i = 0; i < 8; ++i) clients.push_back(std::make_unique<Client>(server_->port()));
+  size_t threads = 0;
+  wait_until([&] {
+    handler_.forget_threads();
+    for (auto& client : clients) client->send("GET /thread HTTP/1.1\r\n\r\nGET /next HTTP/1.1\r\n");
+    for (auto& client : clients) EXPECT_EQ(client->body(), "/thread");
+    for (auto& client : clients) client->send("\r\n");
+    for (auto& client : clients) EXPECT_EQ(client->body(), "/next");
+    const size_t before = std::exchange(threads, handler_.thread_count());
+    return threads == 1 && before == 1;
+  });
+  clients.clear();
+  EXPECT_TRUE(server_->drain());
+}
+
+// The server ends while connections are on their way from one thread to another.
+TEST_F(ServerTest, DrainsWhileConnectionsMove) {
+  for (int round = 0; round < 5; ++round) {
+    ServerOptions options;
+    options.threads = 4;
+    start(options);
+    std::vector<std::thread> clients;
+    for (int i = 0; i < 8; ++i) {
+      clients.emplace_back([this] {
+        Client client(server_->port());
+        for (;;) {
+          client.get("/thread");
+          if (client.body() != "/thread") return;
+        }
+      });
+    }
+    wait_until([&] { return handler_.thread_count() > 1; });
+    // Threads are let go after a while: somewhere around there.
+    std::this_thread::sleep_for(std::chrono::milliseconds(150 + 30 * round));
+    EXPECT_TRUE(server_->drain());
+    for (std::thread& client : clients) client.join();
+    EXPECT_EQ(server_->connection_count(), 0u);
+    handler_.forget_threads();
+  }
 }
 
 TEST_F(ServerTest, AHandlerThatThrowsIsA500AndTheConnectionGoesOn) {
