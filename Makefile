@@ -101,10 +101,12 @@ format-check:
 	@$(INSTALL) lint
 	clang-format --dry-run --Werror $(SOURCES)
 
-# .clang-tidy says what is looked for. The compile commands come from the configured tree.
+# .clang-tidy says what is looked for. The compile commands come from a tree of its own, without the precompiled
+# headers of another compiler.
+tidy: BUILD = build-tidy
 tidy:
 	@$(INSTALL) build test lint
-	@$(CONFIGURE) -DSTATOR_TESTS=ON
+	@$(CONFIGURE) -DSTATOR_TESTS=ON -DCMAKE_DISABLE_PRECOMPILE_HEADERS=ON
 	@run-clang-tidy -quiet -p $(BUILD) '$(CURDIR)/(src|tests)/.*\.cc$$'
 
 clean:

@@ -12,14 +12,6 @@ function init(_)
   end
 end
 
--- Milliseconds that each connection waits before each request: the load of clients that do something else meanwhile.
-local pause = tonumber(os.getenv("BENCH_PAUSE_MS") or "0")
-if pause > 0 then
-  function delay()
-    return pause
-  end
-end
-
 function request()
   at = at % #requests + 1
   return requests[at]

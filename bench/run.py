@@ -15,6 +15,7 @@ import pathlib
 import platform
 import random
 import re
+import shutil
 import statistics
 import subprocess
 import sys
@@ -98,10 +99,10 @@ def wrk(server, script, connections, seconds, **environment):
     return json.loads(line.removeprefix("RESULT "))
 
 
-def drive(server, requests_file, connections, seconds, pause_ms=0):
+def drive(server, requests_file, connections, seconds):
     """One run of wrk against one server."""
     before, commits = server.cpu_s(), server.commits()
-    result = wrk(server, "load.lua", connections, seconds, BENCH_REQUESTS=requests_file, BENCH_PAUSE_MS=pause_ms)
+    result = wrk(server, "load.lua", connections, seconds, BENCH_REQUESTS=requests_file)
     cpu_s = server.cpu_s() - before
     committed, flushes = (after - earlier for after, earlier in zip(server.commits(), commits))
     if result["failed"] or result["lost"]:
@@ -115,18 +116,39 @@ def drive(server, requests_file, connections, seconds, pause_ms=0):
     }
 
 
-def connections_for(workload, so_far):
-    """Of a workload at half load: so many that come every millisecond make half of what was reached."""
-    if not workload.half_of:
-        return workload.connections, 0
+def drive_at(server, first, connections, per_s, seconds):
+    """A steady rate of one request, whatever the answers take: h2load's."""
+    operation, body = first
+    with tempfile.TemporaryDirectory(prefix="bench-") as directory:
+        data, log = os.path.join(directory, "body"), os.path.join(directory, "log")
+        pathlib.Path(data).write_text(json.dumps(body))
+        before = server.cpu_s()
+        headers = {**Client.HEADERS, "X-Amz-Target": f"DynamoDB_20120810.{operation}"}
+        subprocess.run(["h2load", "--h1", "-t1", f"-c{connections}", f"--rps={per_s / connections:.0f}",
+                        f"-D{max(1, round(seconds))}", "-d", data, "--log-file", log,
+                        *(part for name, value in headers.items() for part in ("-H", f"{name}: {value}")),
+                        f"http://127.0.0.1:{server.port}/"], capture_output=True, check=True)
+        cpu_s = server.cpu_s() - before
+        lines = [line.split("\t") for line in pathlib.Path(log).read_text().splitlines()]
+    times_us = sorted(int(line[2]) for line in lines)
+    return {
+        "per_s": len(times_us) / max(1, round(seconds)),
+        "p50_ms": times_us[len(times_us) // 2] / 1000, "p99_ms": times_us[len(times_us) * 99 // 100] / 1000,
+        "cpu_s_per_million": cpu_s / len(times_us) * 1e6, "changes_per_commit": 0,
+        "failed": sum(line[1] != "200" for line in lines), "resident_mb": server.resident_mb(),
+    }
+
+
+def half_of(workload, so_far):
+    """Half of what we reached in another workload in this run, in requests a second."""
     whole = next((done for done in so_far if done["name"] == workload.half_of), None)
-    if whole is None:
-        return workload.connections, 1
-    return max(1, round(whole["servers"]["stator memory"]["per_s"] / 2 / 900)), 1
+    return whole["servers"]["stator memory"]["per_s"] / 2 if whole else 20_000
 
 
 def measure(workload, seconds, rounds, so_far):
-    connections, pause_ms = connections_for(workload, so_far)
+    if workload.half_of and not shutil.which("h2load"):
+        print(f"  {workload.name}: no h2load", file=sys.stderr)
+        return {}
     servers = [server for server in all_servers()
                if (workload.limit or not server.is_limit)
                and (workload.peers or server.is_ours or server.is_limit)
@@ -158,7 +180,9 @@ def measure(workload, seconds, rounds, so_far):
             for number in range(rounds):
                 # Turned around each time, so that nobody is always the first after a pause.
                 for server in started if number % 2 == 0 else reversed(started):
-                    runs[server.name].append(drive(server, file.name, connections, seconds, pause_ms))
+                    runs[server.name].append(
+                        drive_at(server, first, workload.connections, half_of(workload, so_far), seconds)
+                        if workload.half_of else drive(server, file.name, workload.connections, seconds))
     finally:
         for server in started:
             server.stop()

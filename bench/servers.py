@@ -45,7 +45,7 @@ class Server:
         log = open(os.path.join(self.directory, "log"), "wb")
         began = time.perf_counter()
         self.process = subprocess.Popen(self.command(), stdin=subprocess.DEVNULL, stdout=log, stderr=log,
-                                        cwd=self.directory, start_new_session=True)
+                                        cwd=self.directory, start_new_session=True, close_fds=False)
         while True:
             try:
                 socket.create_connection(("127.0.0.1", self.port), timeout=1).close()
@@ -53,7 +53,7 @@ class Server:
             except OSError:
                 if self.process.poll() is not None or time.perf_counter() - began > 30:
                     raise RuntimeError(f"{self.name} does not start: {self.log()}") from None
-                time.sleep(0.0005)
+                time.sleep(0.0001)
         self.start_s = time.perf_counter() - began
         return self
 

@@ -1,5 +1,5 @@
 // An HTTP/1.1 server: one listening socket, a few threads with an event loop each, connections
-// spread over them in turn. It knows framing, limits and time-outs; what a request means is the
+// spread over as many of them as there is work for. It knows framing, limits and time-outs; what a request means is the
 // Handler's.
 #pragma once
 
@@ -19,7 +19,7 @@ namespace stator::net {
 struct ServerOptions {
   std::string host = "127.0.0.1";  // an IP address, or a name that resolves to one
   uint16_t port = 8000;            // 0: any free one
-  unsigned threads = 0;            // 0: as many as the hardware has
+  unsigned threads = 0;            // at the most; 0: as many as the hardware has
   // At this many open connections a further one waits until another ends. One that waits makes
   // those end that have had no request for longest.
   size_t max_connections = 10'000;

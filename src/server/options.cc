@@ -186,7 +186,7 @@ const std::vector<Option>& table() {
        take_durability},
       {"region", "REGION", "region in ARNs and health texts (us-east-1)", take_region},
       {"account", "DIGITS", "account in ARNs (123456789012)", take_account},
-      {"threads", "N", "network threads; 0: as many as the hardware has (0)",
+      {"threads", "N", "network threads at the most; 0: as many as the hardware has (0)",
        number(0, 1024, [](Options& o, uint64_t v) { o.net.threads = static_cast<unsigned>(v); })},
       {"cache-mb", "MB", "block cache (256)",
        number(1, 1'048'576,
