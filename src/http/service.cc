@@ -1,8 +1,8 @@
 #include "http/service.h"
 
 #include <fmt/format.h>
-#include <simdjson.h>
 #include <libdeflate.h>
+#include <simdjson.h>
 
 #include <charconv>
 #include <limits>
