@@ -1,6 +1,7 @@
 #include "engine/rocksdb/indexed_memtable.h"
 
 #include <gtest/gtest.h>
+#include <malloc.h>
 #include <rocksdb/db.h>
 #include <rocksdb/env.h>
 
@@ -108,6 +109,23 @@ TEST_F(IndexedMemtableTest, EveryVersionIsFoundInItsSnapshot) {
     EXPECT_EQ(rows(nullptr, true), model);
     db_.reset();
   }
+}
+
+TEST_F(IndexedMemtableTest, LookUpsLeaveNothingBehind) {
+  open(size_t{1} << 20);
+  for (const char* key : {"b", "d", "f"}) ASSERT_TRUE(db_->Put({}, key, key).ok());
+  const auto look_up = [&] {
+    for (int i = 0; i < 20'000; ++i) {
+      ASSERT_EQ(get("d"), "d");
+      const std::unique_ptr<rocksdb::Iterator> at(db_->NewIterator({}));
+      at->SeekToFirst();
+      ASSERT_TRUE(at->Valid());
+    }
+  };
+  look_up();
+  const size_t before = mallinfo2().uordblks;
+  look_up();
+  EXPECT_LT(mallinfo2().uordblks, before + 100'000);
 }
 
 TEST_F(IndexedMemtableTest, SeeksToBothSidesOfAKey) {

@@ -112,6 +112,9 @@ class KeyLookup final : public rocksdb::MemTableRep::Iterator {
   const char* entry_ = nullptr;
 };
 
+// The one of a look-up that this thread is in.
+thread_local KeyLookup* looking_up = nullptr;
+
 class IndexedMemtable final : public rocksdb::MemTableRep {
  public:
   explicit IndexedMemtable(rocksdb::Allocator* allocator) : MemTableRep(allocator) {}
@@ -140,11 +143,16 @@ class IndexedMemtable final : public rocksdb::MemTableRep {
   // Beside what was allocated.
   size_t ApproximateMemoryUsage() override { return index_.size_bytes(); }
   Iterator* GetIterator(rocksdb::Arena*) override { return new Cursor(entries_); }
-  // What MemTableRep::Get looks with. Iterators over a range ask for this one only where keys have
-  // prefixes that the store knows of, which ours have not.
+  // MemTableRep's own asks for an iterator, looks with it, and never frees it.
+  void Get(const rocksdb::LookupKey& key, void* argument,
+           bool (*found)(void* argument, const char* entry)) override {
+    KeyLookup lookup(index_, entries_);
+    looking_up = &lookup;
+    MemTableRep::Get(key, argument, found);
+    looking_up = nullptr;
+  }
   Iterator* GetDynamicPrefixIterator(rocksdb::Arena* arena) override {
-    if (arena != nullptr) return GetIterator(arena);
-    return new KeyLookup(index_, entries_);
+    return looking_up != nullptr ? looking_up : GetIterator(arena);
   }
 
  private:
