@@ -6,10 +6,11 @@ import subprocess
 import threading
 import time
 
+from patience import SLOWER
 from stator_process import StatorProcess, binary
 from wire_client import WireClient
 
-START_TIMEOUT_S = 60
+START_TIMEOUT_S = 60 * SLOWER
 CONNECTION_LOST = (OSError, http.client.HTTPException)
 
 
@@ -77,7 +78,7 @@ class RestartingServer:
 
 def create_table(client, table):
     client.expect("CreateTable", table)
-    deadline = time.monotonic() + 20
+    deadline = time.monotonic() + 20 * SLOWER
     while client.expect("DescribeTable", {"TableName": table["TableName"]})["Table"]["TableStatus"] != "ACTIVE":
         assert time.monotonic() < deadline, f"{table['TableName']} stays inactive"
 
@@ -92,7 +93,7 @@ def scan(client, table_name, **more):
         start = {"ExclusiveStartKey": answer["LastEvaluatedKey"]}
 
 
-def run_together(*jobs, timeout_s=120):
+def run_together(*jobs, timeout_s=120 * SLOWER):
     """Runs every job on a thread of its own, all at once; the first failure of one is raised here."""
     failures = []
     start = threading.Barrier(len(jobs))

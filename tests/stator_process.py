@@ -13,10 +13,12 @@ import subprocess
 import tempfile
 import time
 
+from patience import SLOWER
+
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 READY = re.compile(r"is ready: https?://[^\s/]+:(\d+)")
-START_TIMEOUT_S = 30
-STOP_TIMEOUT_S = 30
+START_TIMEOUT_S = 30 * SLOWER
+STOP_TIMEOUT_S = 30 * SLOWER
 
 
 def binary():

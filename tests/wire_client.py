@@ -5,6 +5,8 @@ import http.client
 import json
 import zlib
 
+from patience import SLOWER
+
 STREAMS = {"ListStreams", "DescribeStream", "GetShardIterator", "GetRecords"}
 SCALING = {
     "RegisterScalableTarget", "DescribeScalableTargets", "DeregisterScalableTarget", "PutScalingPolicy",
@@ -27,7 +29,7 @@ AUTHORIZATION = (
 class WireClient:
     """Keeps its connection open from one call to the next. Not for several threads at once."""
 
-    def __init__(self, port, timeout_s=60):
+    def __init__(self, port, timeout_s=60 * SLOWER):
         self._connection = http.client.HTTPConnection("127.0.0.1", port, timeout=timeout_s)
 
     def call(self, operation, request):

@@ -10,6 +10,7 @@ import time
 
 import linearizability
 import serializability
+from patience import SLOWER
 from recorded_clients import ItemClient, ListClient
 from restarting_server import RestartingServer, create_table, run_together
 
@@ -38,7 +39,7 @@ def use_while_it_is_killed(server, clients, chance, kills):
         finally:
             stopped.set()
 
-    run_together(kill, *(lambda client=client: client.run(stopped) for client in clients), timeout_s=300)
+    run_together(kill, *(lambda client=client: client.run(stopped) for client in clients), timeout_s=300 * SLOWER)
 
 
 def episodes():

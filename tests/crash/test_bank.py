@@ -13,6 +13,7 @@ import time
 import uuid
 from collections import defaultdict
 
+from patience import SLOWER
 from restarting_server import CONNECTION_LOST, RestartingServer, create_table, run_together, scan
 
 ROUNDS = int(os.environ.get("STATOR_ROUNDS", "20"))
@@ -238,7 +239,7 @@ def test_no_money_is_made_or_lost(tmp_path):
                 raise
 
         run_together(kill_at_random, *(lambda worker=worker: until_closed(worker.run) for worker in tellers + readers),
-                     timeout_s=60 + ROUNDS * (MAX_ROUND_S + 30))
+                     timeout_s=(60 + ROUNDS * (MAX_ROUND_S + 30)) * SLOWER)
         check_books(server.connect(), tellers)
         server.stop_and_restart()
         check_books(server.connect(), tellers)

@@ -6,6 +6,7 @@ import shutil
 import subprocess
 
 import pytest
+from patience import SLOWER
 from restarting_server import create_table
 from stator_process import StatorProcess, binary
 from wire_client import WireClient
@@ -25,7 +26,7 @@ ITEMS = 200
 
 
 def check(directory):
-    done = subprocess.run([binary(), "check", str(directory)], capture_output=True, text=True, timeout=120)
+    done = subprocess.run([binary(), "check", str(directory)], capture_output=True, text=True, timeout=120 * SLOWER)
     return done.returncode, done.stdout + done.stderr
 
 
@@ -129,9 +130,9 @@ def test_directories_that_are_none(tmp_path):
     code, text = check(tmp_path)
     assert code == 2 and "holds no data of Stator" in text
     assert not list(tmp_path.iterdir())
-    done = subprocess.run([binary(), "check"], capture_output=True, text=True, timeout=20)
+    done = subprocess.run([binary(), "check"], capture_output=True, text=True, timeout=20 * SLOWER)
     assert done.returncode == 2 and "needs one data directory" in done.stderr
-    done = subprocess.run([binary(), "check", "--help"], capture_output=True, text=True, timeout=20)
+    done = subprocess.run([binary(), "check", "--help"], capture_output=True, text=True, timeout=20 * SLOWER)
     assert done.returncode == 0 and done.stdout.startswith("stator check DIRECTORY")
 
 

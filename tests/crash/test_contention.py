@@ -7,12 +7,13 @@ import time
 import uuid
 
 import pytest
+from patience import SLOWER
 from restarting_server import RestartingServer, create_table, run_together, scan
 from stator_process import StatorProcess
 from wire_client import WireClient
 
 CLIENTS = 16
-DEADLOCK_S = 30  # No single request may take longer.
+DEADLOCK_S = 30 * SLOWER  # No single request may take longer.
 
 
 def table(name):
@@ -272,7 +273,7 @@ def test_writers_of_a_table_that_goes_and_comes_back(connect):
             for _ in range(12):
                 time.sleep(0.05)  # Lets the writers fill the table; any moment is as good.
                 client.expect("DeleteTable", {"TableName": "Hot"})
-                deadline = time.monotonic() + 20
+                deadline = time.monotonic() + 20 * SLOWER
                 while client.call("DescribeTable", {"TableName": "Hot"})[0] == 200:
                     assert time.monotonic() < deadline, "the table does not go"
                 before = set(acknowledged)

@@ -13,6 +13,7 @@ import subprocess
 import time
 
 import pytest
+from patience import SLOWER
 from restarting_server import CONNECTION_LOST, create_table, run_together, scan
 from stator_process import StatorProcess, binary
 from stream_consumer import StreamConsumer
@@ -66,7 +67,7 @@ COMING_AND_GOING = {
 COMING_AND_GOING_HOLDS = ({"group", "version"}, {"PK", "SK", "group", "version", "color"})
 EXPIRES = "expires"  # the attribute
 EXPIRING = "expiring-"  # sort keys of items whose time has come when they are written
-PATIENCE_S = 60
+PATIENCE_S = 60 * SLOWER
 COUNTER = {"PK": {"S": "counter"}, "SK": {"S": "counter"}}
 
 
@@ -319,7 +320,7 @@ def check_nothing_stays(client, changer):
 
 def check_directory(directory):
     """What no server uses is whole: files, indexes, counters, catalog, streams."""
-    done = subprocess.run([binary(), "check", str(directory)], capture_output=True, text=True, timeout=120)
+    done = subprocess.run([binary(), "check", str(directory)], capture_output=True, text=True, timeout=120 * SLOWER)
     assert done.returncode == 0, done.stdout + done.stderr
 
 

@@ -9,6 +9,7 @@ import shutil
 import subprocess
 
 import pytest
+from patience import SLOWER
 from restarting_server import create_table, scan
 from stator_process import StatorProcess, binary
 from wire_client import WireClient
@@ -38,7 +39,7 @@ def put(client, i):
 
 
 def ready(port):
-    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=20)
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=20 * SLOWER)
     connection.request("GET", "/_stator/ready")
     response = connection.getresponse()
     text = response.read().decode()
@@ -47,14 +48,14 @@ def ready(port):
 
 
 def check(directory):
-    done = subprocess.run([binary(), "check", str(directory)], capture_output=True, text=True, timeout=120)
+    done = subprocess.run([binary(), "check", str(directory)], capture_output=True, text=True, timeout=120 * SLOWER)
     assert done.returncode == 0, done.stdout + done.stderr
 
 
 def refusal(directory, *more):
     """What a server says that does not start."""
     done = subprocess.run([binary(), "--port", "0", "--data-dir", str(directory), *more], stdin=subprocess.DEVNULL,
-                          capture_output=True, text=True, timeout=60)
+                          capture_output=True, text=True, timeout=60 * SLOWER)
     assert done.returncode == 1, done.stderr
     assert done.stdout == ""
     return done.stderr.splitlines()[-1]

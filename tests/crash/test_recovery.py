@@ -10,6 +10,7 @@ import os
 import random
 import time
 
+from patience import SLOWER
 from restarting_server import CONNECTION_LOST, RestartingServer, create_table, run_together, scan
 from wire_client import WireClient
 
@@ -18,7 +19,7 @@ SEED = int(os.environ.get("STATOR_CRASH_SEED", str(int(time.time()))))
 RESTORES = min(20, 3 + ROUNDS)
 WRITERS = 4
 KEYS_OF_A_WRITER = 30
-ACTIVE_TIMEOUT_S = 60
+ACTIVE_TIMEOUT_S = 60 * SLOWER
 
 TABLE = {
     "TableName": "Source",

@@ -8,6 +8,7 @@ import socket
 import subprocess
 
 import pytest
+from patience import SLOWER
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 BINARY = os.environ.get("STATOR_BINARY", str(ROOT / "build" / "stator"))
@@ -32,13 +33,13 @@ class Server:
         assert found, f"no ready line: {self.ready!r} {self.process.stderr.read()}"
         self.port = int(found.group(1))
 
-    def connect(self, timeout=10):
+    def connect(self, timeout=10 * SLOWER):
         return Client(socket.create_connection(("127.0.0.1", self.port), timeout=timeout))
 
     def terminate(self):
         self.process.send_signal(signal.SIGTERM)
 
-    def end(self, timeout=20):
+    def end(self, timeout=20 * SLOWER):
         if self.process.poll() is None:
             self.terminate()
         self.process.communicate(timeout=timeout)

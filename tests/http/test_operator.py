@@ -10,6 +10,7 @@ import boto3
 import pytest
 from botocore.exceptions import ClientError
 
+from patience import SLOWER
 from stator_process import StatorProcess, binary
 
 SAMPLE = re.compile(r"^(stator_[a-z0-9_]+)(?:\{([^}]*)\})? (\S+)$")
@@ -17,7 +18,7 @@ SAMPLE = re.compile(r"^(stator_[a-z0-9_]+)(?:\{([^}]*)\})? (\S+)$")
 
 def get(server, page):
     try:
-        with urllib.request.urlopen(f"{server.endpoint}/_stator/{page}", timeout=30) as answer:
+        with urllib.request.urlopen(f"{server.endpoint}/_stator/{page}", timeout=30 * SLOWER) as answer:
             return answer.status, answer.headers, answer.read().decode()
     except urllib.error.HTTPError as error:
         return error.code, error.headers, error.read().decode()
@@ -173,10 +174,10 @@ def test_ready_and_health(own):
     assert get(own, "ready")[::2] == (200, '{"status":"ready"}')
     assert json.loads(get(own, "health")[2])["status"] == "ok"
     assert get(own, "nothing")[0] == 404
-    result = subprocess.run([binary(), "health", "--port", str(own.port)], capture_output=True, text=True, timeout=30)
+    result = subprocess.run([binary(), "health", "--port", str(own.port)], capture_output=True, text=True, timeout=30 * SLOWER)
     assert (result.returncode, result.stdout) == (0, "ready\n")
     own.stop()
-    result = subprocess.run([binary(), "health", "--port", str(own.port)], capture_output=True, text=True, timeout=30)
+    result = subprocess.run([binary(), "health", "--port", str(own.port)], capture_output=True, text=True, timeout=30 * SLOWER)
     assert result.returncode == 1
     assert "is not ready: Connection refused" in result.stderr
 

@@ -15,6 +15,7 @@ import boto3
 import botocore.config
 import pytest
 from conftest import head, request
+from patience import MEMORY_IS_ITS_OWN, SLOWER
 
 CONNECTIONS = 10_000
 MB = 1 << 20
@@ -44,7 +45,7 @@ def open_sockets(server):
     return count
 
 
-def wait_until(holds, seconds=60):
+def wait_until(holds, seconds=60 * SLOWER):
     deadline = time.monotonic() + seconds
     while not holds():
         assert time.monotonic() < deadline, "it did not come about"
@@ -53,7 +54,7 @@ def wait_until(holds, seconds=60):
 
 def assert_served(server):
     """A client that behaves gets its answer."""
-    with server.connect(timeout=60) as client:
+    with server.connect(timeout=60 * SLOWER) as client:
         assert client.send(request()).answer().status == 200
 
 
@@ -62,14 +63,14 @@ def put(key, size=10):
 
 
 def create_table(server, items=0, size=0):
-    with server.connect(timeout=60) as client:
+    with server.connect(timeout=60 * SLOWER) as client:
         assert client.send(request("CreateTable", json.dumps(TABLE))).answer().status == 200
         for i in range(items):
             assert client.send(put(str(i), size)).answer().status == 200
 
 
 def metric(server, name):
-    with server.connect(timeout=60) as client:
+    with server.connect(timeout=60 * SLOWER) as client:
         page = client.send(b"GET /_stator/metrics HTTP/1.1\r\n\r\n").answer().body.decode()
     return next(float(line.split()[1]) for line in page.splitlines() if line.startswith(name + " "))
 
@@ -89,7 +90,7 @@ def test_ten_thousand_connections(start, connections):
     server = start("--max-connections", str(connections + 10), "--header-timeout-ms", "600000")
     before = resident_bytes(server)
     sockets_before = open_sockets(server)
-    clients = [server.connect(timeout=60) for _ in range(connections)]
+    clients = [server.connect(timeout=60 * SLOWER) for _ in range(connections)]
     try:
         for client in clients:
             client.send(request())
@@ -97,7 +98,8 @@ def test_ten_thousand_connections(start, connections):
             assert client.answer().status == 200
         assert_served(server)
         # A connection has a buffer of 32 KB, of which it has touched little, and not much else.
-        assert resident_bytes(server) - before < connections * 32 * 1024
+        if MEMORY_IS_ITS_OWN:
+            assert resident_bytes(server) - before < connections * 32 * 1024
     finally:
         for client in clients:
             client.close()
@@ -120,7 +122,7 @@ def test_slow_writers_and_slow_readers_are_cut_off_and_others_served(start):
         client.send(request("Scan", '{"TableName":"Tab"}') * 100)
     wait_until(lambda: metric(server, "stator_connections_accepted_total") > 100)
     wire = head("ListTables", X_Filler="x" * 1000)
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + 60 * SLOWER
     step = 0
     while open_sockets(server) > before:
         assert time.monotonic() < deadline, "slow clients are still connected"
@@ -150,7 +152,7 @@ def test_endless_bodies_are_bounded_in_memory(start):
     def send_without_end(chunked):
         piece = b"x" * 60_000
         try:
-            with server.connect(timeout=60) as client:
+            with server.connect(timeout=60 * SLOWER) as client:
                 if chunked:
                     client.send(head(Transfer_Encoding="chunked") + b"\r\n")
                     piece = b"%x\r\n" % len(piece) + piece + b"\r\n"
@@ -178,7 +180,8 @@ def test_endless_bodies_are_bounded_in_memory(start):
     for thread in [watcher, *senders]:
         thread.join()
     # 40 bodies of 13 MB would be 520 MB. A growing body is copied, so it is there twice for a moment.
-    assert largest[0] - before < 2 * 64 * MB + 64 * MB
+    if MEMORY_IS_ITS_OWN:
+        assert largest[0] - before < 2 * 64 * MB + 64 * MB
     assert_served(server)
 
 
@@ -203,7 +206,7 @@ def test_a_burst_is_served_as_far_as_there_is_room_and_turned_away_at_once_beyon
     server = start("--max-requests", "20", "--data-dir", str(tmp_path / "data"), in_memory=False)
     create_table(server)
     before = resident_bytes(server)
-    clients = [server.connect(timeout=60) for _ in range(200)]
+    clients = [server.connect(timeout=60 * SLOWER) for _ in range(200)]
     server.process.send_signal(signal.SIGSTOP)
     for i, client in enumerate(clients):
         client.send(put(str(i)))
@@ -221,10 +224,11 @@ def test_a_burst_is_served_as_far_as_there_is_room_and_turned_away_at_once_beyon
     assert metric(server, "stator_requests_turned_away_total") == statuses.count(503)
     assert metric(server, "stator_requests_max") == 20
     # What was acknowledged is there, and nothing else.
-    with server.connect(timeout=60) as client:
+    with server.connect(timeout=60 * SLOWER) as client:
         page = json.loads(client.send(request("Scan", '{"TableName":"Tab"}')).answer().body)
     assert {item["pk"]["S"] for item in page["Items"]} == {str(i) for i, s in enumerate(statuses) if s == 200}
-    assert resident_bytes(server) - before < 64 * MB
+    if MEMORY_IS_ITS_OWN:
+        assert resident_bytes(server) - before < 64 * MB
     for client in clients:
         client.close()
 
@@ -239,7 +243,7 @@ def test_the_sdk_tries_again_what_was_turned_away(start, tmp_path):
         aws_access_key_id="key",
         aws_secret_access_key="secret",
         config=botocore.config.Config(
-            retries={"mode": "standard", "total_max_attempts": 12}, max_pool_connections=16, read_timeout=60
+            retries={"mode": "standard", "total_max_attempts": 12}, max_pool_connections=16, read_timeout=60 * SLOWER
         ),
     )
 

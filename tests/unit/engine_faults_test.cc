@@ -118,6 +118,18 @@ std::string read(const std::filesystem::path& path) {
   return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
 }
 
+// Those that have something in them.
+std::vector<std::filesystem::path> files_of(const std::filesystem::path& directory,
+                                            const std::string& beginning, const std::string& end) {
+  std::vector<std::filesystem::path> found;
+  for (const auto& entry : std::filesystem::directory_iterator(directory / "rocksdb")) {
+    const std::string name = entry.path().filename();
+    if (name.starts_with(beginning) && name.ends_with(end) && entry.file_size() > 0)
+      found.push_back(entry.path());
+  }
+  return found;
+}
+
 class DamagedFiles : public testing::Test {
  protected:
   static constexpr int kCount = 600;
@@ -129,13 +141,7 @@ class DamagedFiles : public testing::Test {
     ASSERT_EQ(put_until_failure(*engine, 0, kCount), kCount);
   }
   std::vector<std::filesystem::path> files(const std::string& beginning, const std::string& end) {
-    std::vector<std::filesystem::path> found;
-    for (const auto& entry : std::filesystem::directory_iterator(directory_.path() / "rocksdb")) {
-      const std::string name = entry.path().filename();
-      if (name.starts_with(beginning) && name.ends_with(end) && entry.file_size() > 0)
-        found.push_back(entry.path());
-    }
-    return found;
+    return files_of(directory_.path(), beginning, end);
   }
   // The store refuses to open, or every read is right or an error. Returns whether anything was
   // noticed.
@@ -197,16 +203,37 @@ TEST_F(DamagedFiles, a_flipped_bit_of_the_log_is_never_served) {
 TEST_F(DamagedFiles, a_missing_file_is_noticed) {
   for (const auto& [beginning, end] :
        {std::pair{"", ".sst"}, {"", ".log"}, {"MANIFEST", ""}, {"CURRENT", ""}}) {
-    const TempDirectory copy;
-    std::filesystem::copy(directory_.path(), copy.path(), std::filesystem::copy_options::recursive);
     const auto found = files(beginning, end);
     ASSERT_FALSE(found.empty()) << beginning << end;
-    // While memory is being written out there are two logs, and which of them is needed is not
-    // known: docs/reliability.md.
-    if (std::string_view(end) == ".log" && found.size() > 1) continue;
-    std::filesystem::remove(copy.path() / "rocksdb" / found.front().filename());
-    EXPECT_TRUE(is_noticed(copy.path())) << found.front();
+    for (const std::filesystem::path& file : found) {
+      const TempDirectory copy;
+      std::filesystem::copy(directory_.path(), copy.path(),
+                            std::filesystem::copy_options::recursive);
+      std::filesystem::remove(copy.path() / "rocksdb" / file.filename());
+      EXPECT_TRUE(is_noticed(copy.path())) << file;
+    }
   }
+}
+
+// While memory is written out there are two logs, and both are needed.
+TEST(EngineFaults, one_missing_of_two_logs_is_noticed) {
+  const TempDirectory directory;
+  const auto failing = std::make_shared<FragileFiles>();
+  int count = 0;
+  {
+    const std::unique_ptr<Engine> engine = open(directory.path(), failing);
+    failing->fail(Doing::kCreate, ".sst", true);
+    count = put_until_failure(*engine, 0, 400);
+  }
+  const auto logs = files_of(directory.path(), "", ".log");
+  ASSERT_GE(logs.size(), 2U);
+  for (const std::filesystem::path& log : logs) {
+    const TempDirectory copy;
+    std::filesystem::copy(directory.path(), copy.path(), std::filesystem::copy_options::recursive);
+    std::filesystem::remove(copy.path() / "rocksdb" / log.filename());
+    EXPECT_THROW(open(copy.path()), EngineError) << log;
+  }
+  expect_all(*open(directory.path()), count);
 }
 
 }  // namespace

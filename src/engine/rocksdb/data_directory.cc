@@ -200,27 +200,51 @@ void DataDirectory::check_is_whole() const {
                   name(), *log_start_));
 }
 
-void DataDirectory::note_log(rocksdb::DB& db) {
-  std::unique_ptr<rocksdb::LogFile> log;
-  if (!db.GetCurrentWalFile(&log).ok()) return;
-  const uint64_t number = log->LogNumber();
-  if (number == log_start_) return;
-  noting_ = std::thread([this, number, env = db.GetEnv()] {
-    try {
-      // The log is there before anything says so.
-      std::unique_ptr<rocksdb::Directory> folder;
-      rocksdb::Status status = env->NewDirectory(data_.string(), &folder);
-      if (status.ok()) status = folder->Fsync();
-      if (!status.ok()) throw EngineError(status.ToString());
-      write_line(directory_, "LOG-START", std::string(kLogStartHead) + std::to_string(number));
-    } catch (const EngineError& error) {
-      spdlog::warn("The current log cannot be noted: {}", error.what());
+void DataDirectory::note_logs(rocksdb::DB& db) {
+  noting_ = std::thread([this, &db] {
+    std::unique_lock lock(mutex_);
+    while (true) {
+      wake_.wait(lock, [this] { return has_new_log_ || ends_; });
+      if (!has_new_log_) return;
+      has_new_log_ = false;
+      lock.unlock();
+      note_current_log(db);
+      lock.lock();
     }
   });
 }
 
+void DataDirectory::note_new_log() {
+  const std::lock_guard lock(mutex_);
+  has_new_log_ = true;
+  wake_.notify_one();
+}
+
+void DataDirectory::note_current_log(rocksdb::DB& db) {
+  std::unique_ptr<rocksdb::LogFile> log;
+  if (!db.GetCurrentWalFile(&log).ok() || log->LogNumber() == log_start_) return;
+  try {
+    // The log is there before anything says so.
+    std::unique_ptr<rocksdb::Directory> folder;
+    rocksdb::Status status = db.GetEnv()->NewDirectory(data_.string(), &folder);
+    if (status.ok()) status = folder->Fsync();
+    if (!status.ok()) throw EngineError(status.ToString());
+    write_line(directory_, "LOG-START",
+               std::string(kLogStartHead) + std::to_string(log->LogNumber()));
+    log_start_ = log->LogNumber();
+  } catch (const EngineError& error) {
+    spdlog::warn("The current log cannot be noted: {}", error.what());
+  }
+}
+
 void DataDirectory::finish() {
-  if (noting_.joinable()) noting_.join();
+  if (!noting_.joinable()) return;
+  {
+    const std::lock_guard lock(mutex_);
+    ends_ = true;
+    wake_.notify_one();
+  }
+  noting_.join();
 }
 
 }  // namespace stator::engine

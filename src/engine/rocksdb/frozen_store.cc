@@ -36,6 +36,8 @@ rocksdb::Options small_options(rocksdb::Env* env) {
   options.stats_persist_period_sec = 0;
   options.info_log_level = rocksdb::FATAL_LEVEL;
   options.keep_log_file_num = 1;
+  // As in the store: RocksDB reads what the one names only if the other is asked to look at it.
+  options.track_and_verify_wals_in_manifest = true;
   // The copied log may end in the middle of a commit that came too late for the copy.
   options.wal_recovery_mode = rocksdb::WALRecoveryMode::kPointInTimeRecovery;
   return options;

@@ -11,6 +11,9 @@
 #include <array>
 #include <cstdarg>
 #include <cstdio>
+#include <cstdlib>
+#include <functional>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -59,8 +62,14 @@ class StoreLog final : public rocksdb::Logger {
 class StoreEvents final : public rocksdb::EventListener {
  public:
   StoreEvents(std::shared_ptr<std::atomic<bool>> has_files,
-              std::shared_ptr<std::atomic<bool>> stopped, Activity* activity)
-      : has_files_(std::move(has_files)), stopped_(std::move(stopped)), activity_(activity) {}
+              std::shared_ptr<std::atomic<bool>> stopped, Activity* activity,
+              std::function<void()> on_new_log)
+      : has_files_(std::move(has_files)),
+        stopped_(std::move(stopped)),
+        activity_(activity),
+        on_new_log_(std::move(on_new_log)) {}
+  // Memory that is to be written out has its log to itself: another one was begun.
+  void OnMemTableSealed(const rocksdb::MemTableInfo&) override { on_new_log_(); }
   void OnFlushBegin(rocksdb::DB*, const rocksdb::FlushJobInfo&) override {
     has_files_->store(true);
     if (activity_ != nullptr) activity_->begin();
@@ -93,6 +102,7 @@ class StoreEvents final : public rocksdb::EventListener {
   const std::shared_ptr<std::atomic<bool>> has_files_;
   const std::shared_ptr<std::atomic<bool>> stopped_;
   Activity* const activity_;
+  const std::function<void()> on_new_log_;
 };
 
 // The store keeps all its files open, see max_open_files below.
@@ -144,6 +154,8 @@ rocksdb::Options make_options(const RocksdbOptions& options) {
   result.max_bytes_for_level_base = 4 * options.write_buffer_bytes;
   result.skip_stats_update_on_db_open = true;
   result.paranoid_checks = true;
+  // A log that is followed by another, once it is flushed, is named with its size among the parts.
+  result.track_and_verify_wals_in_manifest = options.durability != Durability::kMemory;
 
   result.info_log = std::make_shared<StoreLog>();
   result.info_log_level = rocksdb::WARN_LEVEL;
@@ -167,11 +179,24 @@ std::string text_of(const rocksdb::Status& status) {
   return text;
 }
 
+// The log that is named among the parts of the store and is not there, if that is what is wrong.
+std::optional<uint64_t> missing_log(const rocksdb::Status& status) {
+  static constexpr std::string_view kHead = "Missing WAL with log number: ";
+  const std::string text = status.ToString();
+  const size_t at = text.find(kHead);
+  if (!status.IsCorruption() || at == std::string::npos) return std::nullopt;
+  return std::strtoull(text.c_str() + at + kHead.size(), nullptr, 10);
+}
+
 [[noreturn]] void throw_not_opened(const DataDirectory& directory, const rocksdb::Status& status,
                                    const LogOrder& order) {
   if (!status.IsCorruption() && !status.IsPathNotFound()) {
     throw EngineError("The data directory " + directory.name() +
                       " cannot be opened: " + text_of(status) + ".");
+  }
+  if (const std::optional<uint64_t> log = missing_log(status)) {
+    throw EngineError("The data directory " + directory.name() + " is damaged: its log " +
+                      log_path("", *log).string() + " is missing.");
   }
   std::string what = text_of(status);
   bool is_log = order.found_gap();
@@ -213,7 +238,9 @@ Store::Store(const RocksdbOptions& options)
 void Store::open(const RocksdbOptions& options) {
   rocksdb::Options rocksdb_options = make_options(options);
   rocksdb_options.listeners.push_back(
-      std::make_shared<StoreEvents>(has_files_, stopped_, options.activity));
+      std::make_shared<StoreEvents>(has_files_, stopped_, options.activity, [this] {
+        if (directory_) directory_->note_new_log();
+      }));
   rocksdb::DB* db = nullptr;
   if (durability_ == Durability::kMemory) {
     env_.reset(rocksdb::NewMemEnv(rocksdb::Env::Default()));
@@ -273,7 +300,7 @@ void Store::open_files(const RocksdbOptions& options, rocksdb::Options& rocksdb_
   // A record cut off at the end of the log was never acknowledged. Any other damage must be seen:
   // what was written behind it was.
   rocksdb::Status status = open(rocksdb::WALRecoveryMode::kTolerateCorruptedTailRecords);
-  if (status.IsCorruption()) {
+  if (status.IsCorruption() && !missing_log(status)) {
     // The machine may have stopped in the middle of a flush and kept some later part of a commit
     // but not an earlier one. And without flushes any part of the log may be missing.
     const bool torn =
@@ -284,12 +311,15 @@ void Store::open_files(const RocksdbOptions& options, rocksdb::Options& rocksdb_
           torn ? "ends in the middle of a commit that was never acknowledged, which is dropped"
                : "is damaged, and what was written after that is lost",
           log_order_->found_gap() ? "records are missing between two others" : status.ToString());
+      // A log that is shorter than it was named is damaged too. (RocksDB cannot do without what is
+      // named when it only reads.)
+      if (!options.read_only) rocksdb_options.track_and_verify_wals_in_manifest = false;
       status = open(rocksdb::WALRecoveryMode::kPointInTimeRecovery);
     }
   }
   if (!status.ok()) throw_not_opened(*directory_, status, *log_order_);
   db_.reset(db);
-  if (!options.read_only) directory_->note_log(*db_);
+  if (!options.read_only) directory_->note_logs(*db_);
 }
 
 Store::~Store() {
