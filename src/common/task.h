@@ -6,6 +6,7 @@
 // coroutine through the Executor that was current when it was suspended (see executor.h).
 #pragma once
 
+#include <atomic>
 #include <coroutine>
 #include <exception>
 #include <functional>
@@ -24,6 +25,26 @@ class Task;
 
 namespace task_detail {
 
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+// Sanitized code has no tail calls: a transfer would take stack, and a loop that awaits tasks takes
+// it without end. Here the awaiter starts its task by a call. Whoever of the two comes second to
+// `passed`, the task at its end or the awaiter after the call, goes on with the awaiter.
+struct FinalAwaiter {
+  bool await_ready() const noexcept { return false; }
+  template <typename Promise>
+  void await_suspend(std::coroutine_handle<Promise> self) const noexcept {
+    const auto next = self.promise().continuation;
+    if (self.promise().passed.exchange(true) && next) next.resume();
+  }
+  void await_resume() const noexcept {}
+};
+
+template <typename Promise>
+bool transfer(std::coroutine_handle<Promise> to) {
+  to.resume();
+  return !to.promise().passed.exchange(true);
+}
+#else
 struct FinalAwaiter {
   bool await_ready() const noexcept { return false; }
   template <typename Promise>
@@ -34,13 +55,28 @@ struct FinalAwaiter {
   void await_resume() const noexcept {}
 };
 
+template <typename Promise>
+std::coroutine_handle<> transfer(std::coroutine_handle<Promise> to) noexcept {
+  return to;
+}
+#endif
+
 struct PromiseBase {
   std::coroutine_handle<> continuation;
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+  std::atomic<bool> passed = false;
+#endif
   Waits* waits = nullptr;  // its own, or that of who awaits it
   std::exception_ptr error;
-  std::suspend_always initial_suspend() const noexcept { return {}; }
-  FinalAwaiter final_suspend() const noexcept { return {}; }
-  void unhandled_exception() noexcept { error = std::current_exception(); }
+  std::suspend_always initial_suspend() const noexcept {
+    return {};
+  }
+  FinalAwaiter final_suspend() const noexcept {
+    return {};
+  }
+  void unhandled_exception() noexcept {
+    error = std::current_exception();
+  }
 };
 
 template <typename T>
@@ -93,12 +129,12 @@ class [[nodiscard]] Task {
     std::coroutine_handle<promise_type> handle;
     bool await_ready() const noexcept { return false; }
     template <typename Awaiting>
-    std::coroutine_handle<> await_suspend(std::coroutine_handle<Awaiting> awaiting) const noexcept {
+    auto await_suspend(std::coroutine_handle<Awaiting> awaiting) const noexcept {
       handle.promise().continuation = awaiting;
       if constexpr (std::is_base_of_v<task_detail::PromiseBase, Awaiting>) {
         if (handle.promise().waits == nullptr) handle.promise().waits = awaiting.promise().waits;
       }
-      return handle;
+      return task_detail::transfer(handle);
     }
     T await_resume() const { return handle.promise().take(); }
   };
