@@ -123,12 +123,13 @@ bool EventLoop::run_posted() {
   return true;
 }
 
+// Those that are due now; one that a timer starts anew waits for the next turn, however short.
 void EventLoop::run_timers() {
-  while (!timers_.empty() && timers_.begin()->first <= now_) {
-    const std::function<void()> function = std::move(timers_.begin()->second);
-    timers_.erase(timers_.begin());
-    function();
-  }
+  const auto end = timers_.upper_bound(now_);
+  std::vector<std::function<void()>> due;
+  for (auto timer = timers_.begin(); timer != end; ++timer) due.push_back(std::move(timer->second));
+  timers_.erase(timers_.begin(), end);
+  for (const std::function<void()>& function : due) function();
 }
 
 int EventLoop::wait_ms() const {

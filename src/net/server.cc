@@ -105,8 +105,8 @@ class Listener final : private EventLoop::Watcher {
 
   // Takes what waits. The loop tells of those who come later only when none is left here.
   void accept() {
-    if (pausing_) return;
-    for (int i = 0; i < kAcceptAtOnce && socket_.is_open(); ++i) {
+    if (pausing_ || !socket_.is_open()) return;
+    for (int i = 0; i < kAcceptAtOnce; ++i) {
       if (is_full()) return make_room();
       Descriptor taken(::accept4(socket_.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
       if (taken.is_open()) {

@@ -103,6 +103,8 @@ bool Worker::move_here(Connection& connection, Worker& from, std::coroutine_hand
   count_.fetch_add(1);
   if (workers_.draining.load()) {
     count_.fetch_sub(1);
+    // It may have been about to end but for this one.
+    loop_.call([this] { end_if_drained(); });
     return false;
   }
   from.connections_.erase(&connection);

@@ -206,6 +206,20 @@ TEST_F(ServerTest, ConnectionsMoveToTheThreadThatIsLeft) {
   EXPECT_TRUE(server_->drain());
 }
 
+// It waits for room every few milliseconds then, and must not go on with that once it is to end.
+TEST_F(ServerTest, DrainsWhileSomebodyWaitsForRoom) {
+  ServerOptions options;
+  options.max_connections = 2;
+  start(options);
+  std::vector<std::unique_ptr<Client>> clients;
+  for (int i = 0; i < 4; ++i) clients.push_back(std::make_unique<Client>(server_->port()));
+  clients[0]->get("/served");
+  EXPECT_EQ(clients[0]->body(), "/served");
+  clients[1]->get("/served");
+  EXPECT_EQ(clients[1]->body(), "/served");
+  EXPECT_TRUE(server_->drain());
+}
+
 // The server ends while connections are on their way from one thread to another.
 TEST_F(ServerTest, DrainsWhileConnectionsMove) {
   for (int round = 0; round < 5; ++round) {

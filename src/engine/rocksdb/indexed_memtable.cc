@@ -36,7 +36,10 @@ class CursorMemory {
     free_.pop_back();
     return memory;
   }
-  void give_back(void* memory) { free_.push_back(memory); }
+  void give_back(void* memory) {
+    keep(kKept);
+    free_.push_back(memory);
+  }
 
  private:
   static constexpr size_t kKept = 16;

@@ -155,11 +155,12 @@ rocksdb::Options make_options(const RocksdbOptions& options) {
   result.skip_stats_update_on_db_open = true;
   result.paranoid_checks = true;
   // A log that is followed by another, once it is flushed, is named with its size among the parts.
+  // (The file that names them must not be begun anew meanwhile: RocksDB before 7.10 could then name
+  // a log that is not needed any more. It is at each start; its limit, 1 GB, is far away.)
   result.track_and_verify_wals_in_manifest = options.durability != Durability::kMemory;
 
   result.info_log = std::make_shared<StoreLog>();
   result.info_log_level = rocksdb::WARN_LEVEL;
-  result.max_manifest_file_size = 16 * 1024 * 1024;
   result.stats_dump_period_sec = 0;
   result.stats_persist_period_sec = 0;
   result.avoid_flush_during_shutdown = false;
@@ -269,6 +270,8 @@ void Store::open(const RocksdbOptions& options) {
     throw EngineError("The data directory " + directory_->name() + " is damaged: " + error.what() +
                       ".");
   }
+  // Last, since its thread uses the database: one that does not open after all is gone before.
+  if (!options.read_only) directory_->note_logs(*db_);
 }
 
 void Store::open_files(const RocksdbOptions& options, rocksdb::Options& rocksdb_options) {
@@ -319,7 +322,6 @@ void Store::open_files(const RocksdbOptions& options, rocksdb::Options& rocksdb_
   }
   if (!status.ok()) throw_not_opened(*directory_, status, *log_order_);
   db_.reset(db);
-  if (!options.read_only) directory_->note_logs(*db_);
 }
 
 Store::~Store() {
