@@ -1,0 +1,136 @@
+// The two structures of the memtable by themselves, without RocksDB around them, which the thread
+// sanitizer cannot see into.
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <cstring>
+#include <deque>
+#include <memory>
+#include <random>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "engine/rocksdb/key_index.h"
+#include "engine/rocksdb/memtable_entry.h"
+#include "engine/rocksdb/ordered_entries.h"
+
+namespace stator::engine {
+namespace {
+
+std::string internal_key(const std::string& key, uint64_t version) {
+  std::string result = key;
+  result.append(reinterpret_cast<const char*>(&version), sizeof version);
+  return result;
+}
+
+// Entries without values, in memory that stays where it is.
+class Entries {
+ public:
+  void add(const std::string& key, uint64_t version) {
+    const std::string bytes = internal_key(key, version);
+    ASSERT_LT(bytes.size(), 128u);
+    const int height = ordered.choose_height();
+    memory_.push_back(std::make_unique<char[]>(OrderedEntries::size_of(height, bytes.size() + 1)));
+    OrderedEntries::Node* const node = OrderedEntries::make(memory_.back().get(), height);
+    char* const entry = const_cast<char*>(node->entry());
+    entry[0] = static_cast<char>(bytes.size());
+    std::memcpy(entry + 1, bytes.data(), bytes.size());
+    ASSERT_TRUE(ordered.insert(node, height));
+    index.add(entry);
+  }
+
+  OrderedEntries ordered;
+  KeyIndex index;
+
+ private:
+  std::deque<std::unique_ptr<char[]>> memory_;
+};
+
+std::string numbered(int number) {
+  return "key" + std::to_string(number * 7919 % 10'007);
+}
+
+TEST(MemtableParts, TheNewestVersionIsFoundAndTheOlderOnesFollowIt) {
+  Entries entries;
+  for (uint64_t version = 1; version <= 50; ++version) {
+    for (int i = 0; i < 100; ++i) entries.add(numbered(i), version);
+  }
+  for (int i = 0; i < 100; ++i) {
+    const char* const newest = entries.index.find(numbered(i));
+    ASSERT_NE(newest, nullptr);
+    EXPECT_EQ(version_of(internal_key_of(newest)), 50u);
+    const OrderedEntries::Node* node = OrderedEntries::node_of(newest);
+    for (uint64_t version = 50; version >= 1; --version, node = node->next()) {
+      ASSERT_NE(node, nullptr);
+      EXPECT_EQ(internal_key_of(node->entry()), internal_key(numbered(i), version));
+    }
+  }
+  EXPECT_EQ(entries.index.find("key"), nullptr);
+  EXPECT_EQ(entries.index.find(""), nullptr);
+}
+
+TEST(MemtableParts, AnOlderVersionThatComesLaterIsNotTheNewest) {
+  Entries entries;
+  entries.add("a", 5);
+  entries.add("a", 3);
+  EXPECT_EQ(version_of(internal_key_of(entries.index.find("a"))), 5u);
+}
+
+TEST(MemtableParts, TheSameVersionIsRefused) {
+  OrderedEntries ordered;
+  const std::string bytes = internal_key("a", 1);
+  std::vector<std::unique_ptr<char[]>> memory;
+  const auto insert = [&] {
+    memory.push_back(std::make_unique<char[]>(OrderedEntries::size_of(1, bytes.size() + 1)));
+    OrderedEntries::Node* const node = OrderedEntries::make(memory.back().get(), 1);
+    char* const entry = const_cast<char*>(node->entry());
+    entry[0] = static_cast<char>(bytes.size());
+    std::memcpy(entry + 1, bytes.data(), bytes.size());
+    return ordered.insert(node, 1);
+  };
+  EXPECT_TRUE(insert());
+  EXPECT_FALSE(insert());
+}
+
+TEST(MemtableParts, ReadersSeeWhatWasAddedBeforeItWasTold) {
+  constexpr int kCount = 5'000;
+  Entries entries;
+  std::atomic<int> told{0};
+  std::atomic<bool> wrong{false};
+  std::vector<std::thread> readers;
+  for (uint32_t i = 0; i < 2; ++i) {
+    readers.emplace_back([&, i] {
+      std::mt19937 random(i);
+      for (int seen = 0; seen < kCount && !wrong;) {
+        seen = told.load(std::memory_order_acquire);
+        if (seen == 0) continue;
+        const std::string key = numbered(static_cast<int>(random() % static_cast<uint32_t>(seen)));
+        const char* const entry = entries.index.find(key);
+        if (entry == nullptr || key_of(internal_key_of(entry)) != key) wrong = true;
+        const OrderedEntries::Node* const node =
+            entries.ordered.at_or_after(internal_key(key, ~0ull));
+        if (node == nullptr || key_of(internal_key_of(node->entry())) != key) wrong = true;
+        const OrderedEntries::Node* const last = entries.ordered.last();
+        if (last == nullptr || last->entry() == nullptr) wrong = true;
+        std::string before;
+        int steps = 0;
+        for (const auto* at = entries.ordered.first(); at != nullptr && steps < 50; ++steps) {
+          const std::string_view now = key_of(internal_key_of(at->entry()));
+          if (now < before) wrong = true;
+          before = now;
+          at = at->next();
+        }
+      }
+    });
+  }
+  for (int i = 0; i < kCount; ++i) {
+    entries.add(numbered(i), static_cast<uint64_t>(i) + 1);
+    told.store(i + 1, std::memory_order_release);
+  }
+  for (std::thread& reader : readers) reader.join();
+  EXPECT_FALSE(wrong);
+}
+
+}  // namespace
+}  // namespace stator::engine
