@@ -1,6 +1,6 @@
 // An HTTP/1.1 server: one listening socket, a few threads with an event loop each, connections
-// spread over as many of them as there is work for. It knows framing, limits and time-outs; what a request means is the
-// Handler's.
+// spread over as many of them as there is work for. It knows framing, limits and time-outs; what a
+// request means is the Handler's.
 #pragma once
 
 #include <atomic>
