@@ -1,9 +1,6 @@
 #include "common/ids.h"
 
-#include <sys/random.h>
-
-#include <cerrno>
-#include <system_error>
+#include "common/system_random.h"
 
 namespace stator {
 
@@ -17,18 +14,9 @@ uint64_t mix(uint64_t x) {
   return x ^ (x >> 31);
 }
 
-uint64_t from_system() {
-  // Not std::random_device, which asks the processor what it can do: on a virtual machine that
-  // takes a good part of a start.
-  uint64_t word = 0;
-  if (::getrandom(&word, sizeof word, 0) != sizeof word)
-    throw std::system_error(errno, std::generic_category(), "getrandom");
-  return word;
-}
-
 }  // namespace
 
-RandomIds::RandomIds() : key0_(from_system()), key1_(from_system()) {}
+RandomIds::RandomIds() : key0_(system_random()), key1_(system_random()) {}
 
 RandomIds::RandomIds(uint64_t seed) : key0_(mix(seed)), key1_(mix(~seed)) {}
 

@@ -86,24 +86,12 @@ class Connection::WriteSome {
   std::coroutine_handle<> handle_;
 };
 
-// Goes on on the worker's thread.
-class Connection::Hop {
- public:
-  explicit Hop(Worker& worker) : worker_(worker) {}
-  bool await_ready() const noexcept { return Executor::current() == &worker_; }
-  void await_suspend(std::coroutine_handle<> handle) { worker_.post(handle); }
-  void await_resume() const noexcept {}
-
- private:
-  Worker& worker_;
-};
-
-// Goes on when those that became ready together with this one have been served.
+// Goes on on the worker's thread, when what became ready there has been served.
 class Connection::NextTurn {
  public:
   explicit NextTurn(Worker& worker) : worker_(worker) {}
   bool await_ready() const noexcept { return false; }
-  void await_suspend(std::coroutine_handle<> handle) { worker_.loop().post(handle); }
+  void await_suspend(std::coroutine_handle<> handle) { worker_.post(handle); }
   void await_resume() const noexcept {}
 
  private:
@@ -282,7 +270,7 @@ Task<void> Connection::run() {
       spdlog::error("a request failed");
       failed = true;
     }
-    if (Executor::current() != worker_) co_await Hop(*worker_);
+    if (Executor::current() != worker_) co_await NextTurn(*worker_);
     if (failed_) co_return;
     if (failed) {
       response_.clear();
@@ -417,12 +405,15 @@ Task<Connection::Reading> Connection::read_chunked_body() {
 bool Connection::write_now(std::string_view& first, std::string_view& second) {
   const ssize_t sent = send(first, second);
   if (sent <= 0) return false;  // full, or will fail again and be seen then
-  const auto bytes = static_cast<size_t>(sent);
-  worker_->counts().sent_bytes.add(bytes);
-  const size_t of_first = std::min(bytes, first.size());
-  first.remove_prefix(of_first);
-  second.remove_prefix(bytes - of_first);
+  take_off(static_cast<size_t>(sent), first, second);
   return first.empty() && second.empty();
+}
+
+void Connection::take_off(size_t sent, std::string_view& first, std::string_view& second) {
+  worker_->counts().sent_bytes.add(sent);
+  const size_t of_first = std::min(sent, first.size());
+  first.remove_prefix(of_first);
+  second.remove_prefix(sent - of_first);
 }
 
 Task<bool> Connection::write_all(std::string_view first, std::string_view second) {
@@ -435,11 +426,8 @@ Task<bool> Connection::write_all(std::string_view first, std::string_view second
     size_t bytes = sent > 0 ? static_cast<size_t>(sent) : 0;
     if (sent == 0) bytes = co_await WriteSome(*this, first, second);
     if (bytes == 0) co_return false;
-    worker_->counts().sent_bytes.add(bytes);
     written += bytes;
-    const size_t of_first = std::min(bytes, first.size());
-    first.remove_prefix(of_first);
-    second.remove_prefix(bytes - of_first);
+    take_off(bytes, first, second);
   }
   co_return true;
 }

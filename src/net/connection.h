@@ -44,7 +44,6 @@ class Connection final : private EventLoop::Watcher {
   enum class Reading { kOk, kRefused, kGone };
   class ReadSome;
   class WriteSome;
-  class Hop;
   class NextTurn;
   class Move;
 
@@ -68,6 +67,8 @@ class Connection final : private EventLoop::Watcher {
   // Sends what the socket takes at once; true if that was everything. Takes the sent bytes off the
   // views.
   bool write_now(std::string_view& first, std::string_view& second);
+  // Counts what was sent and takes it off the views.
+  void take_off(size_t sent, std::string_view& first, std::string_view& second);
   void begin_request();
   void consume_request();
   void set_deadline(std::chrono::milliseconds timeout);

@@ -61,30 +61,22 @@ void EventLoop::unwatch(int fd) {
   ::epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, fd, nullptr);
 }
 
-bool EventLoop::is_own_thread() const {
-  return running_here == this;
-}
-
 void EventLoop::post(std::coroutine_handle<> handle) {
-  if (is_own_thread()) {
-    own_.push_back({handle, {}});
-    return;
-  }
-  {
-    const std::lock_guard lock(mutex_);
-    foreign_.push_back({handle, {}});
-  }
-  wake();
+  hand_over({handle, {}});
 }
 
 void EventLoop::call(std::function<void()> function) {
-  if (is_own_thread()) {
-    own_.push_back({nullptr, std::move(function)});
+  hand_over({nullptr, std::move(function)});
+}
+
+void EventLoop::hand_over(Posted posted) {
+  if (running_here == this) {
+    own_.push_back(std::move(posted));
     return;
   }
   {
     const std::lock_guard lock(mutex_);
-    foreign_.push_back({nullptr, std::move(function)});
+    foreign_.push_back(std::move(posted));
   }
   wake();
 }

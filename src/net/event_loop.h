@@ -75,16 +75,16 @@ class EventLoop {
   void stop() { stopped_ = true; }
 
  private:
-  bool is_own_thread() const;
-  void wake();
-  bool run_posted();
-  void run_timers();
-  int wait_ms() const;
-
   struct Posted {
     std::coroutine_handle<> handle;
     std::function<void()> function;
   };
+
+  void hand_over(Posted posted);
+  void wake();
+  bool run_posted();
+  void run_timers();
+  int wait_ms() const;
 
   Descriptor epoll_;
   Descriptor wake_up_;

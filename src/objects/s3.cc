@@ -5,6 +5,7 @@
 #include <mutex>
 #include <random>
 
+#include "common/system_random.h"
 #include "net/http_client.h"
 #include "net/signer.h"
 #include "objects/object_store.h"
@@ -220,7 +221,7 @@ class S3 final : public ObjectStore {
   net::Url endpoint_;
   StoppablePause pause_;
   std::mutex random_mutex_;
-  std::minstd_rand random_{std::random_device{}()};
+  std::minstd_rand random_{static_cast<uint32_t>(system_random())};
 };
 
 // Small objects go in one request, others in parts.

@@ -27,17 +27,19 @@ std::string internal_key(const std::string& key, uint64_t version) {
 // Entries without values, in memory that stays where it is.
 class Entries {
  public:
-  void add(const std::string& key, uint64_t version) {
+  // False if that version is there already.
+  bool add(const std::string& key, uint64_t version) {
     const std::string bytes = internal_key(key, version);
-    ASSERT_LT(bytes.size(), 128u);
+    EXPECT_LT(bytes.size(), 128u);
     const int height = ordered.choose_height();
     memory_.push_back(std::make_unique<char[]>(OrderedEntries::size_of(height, bytes.size() + 1)));
     OrderedEntries::Node* const node = OrderedEntries::make(memory_.back().get(), height);
     char* const entry = const_cast<char*>(node->entry());
     entry[0] = static_cast<char>(bytes.size());
     std::memcpy(entry + 1, bytes.data(), bytes.size());
-    ASSERT_TRUE(ordered.insert(node, height));
+    if (!ordered.insert(node, height)) return false;
     index.add(entry);
+    return true;
   }
 
   OrderedEntries ordered;
@@ -54,7 +56,7 @@ std::string numbered(int number) {
 TEST(MemtableParts, TheNewestVersionIsFoundAndTheOlderOnesFollowIt) {
   Entries entries;
   for (uint64_t version = 1; version <= 50; ++version) {
-    for (int i = 0; i < 100; ++i) entries.add(numbered(i), version);
+    for (int i = 0; i < 100; ++i) ASSERT_TRUE(entries.add(numbered(i), version));
   }
   for (int i = 0; i < 100; ++i) {
     const char* const newest = entries.index.find(numbered(i));
@@ -72,25 +74,15 @@ TEST(MemtableParts, TheNewestVersionIsFoundAndTheOlderOnesFollowIt) {
 
 TEST(MemtableParts, AnOlderVersionThatComesLaterIsNotTheNewest) {
   Entries entries;
-  entries.add("a", 5);
-  entries.add("a", 3);
+  ASSERT_TRUE(entries.add("a", 5));
+  ASSERT_TRUE(entries.add("a", 3));
   EXPECT_EQ(version_of(internal_key_of(entries.index.find("a"))), 5u);
 }
 
 TEST(MemtableParts, TheSameVersionIsRefused) {
-  OrderedEntries ordered;
-  const std::string bytes = internal_key("a", 1);
-  std::vector<std::unique_ptr<char[]>> memory;
-  const auto insert = [&] {
-    memory.push_back(std::make_unique<char[]>(OrderedEntries::size_of(1, bytes.size() + 1)));
-    OrderedEntries::Node* const node = OrderedEntries::make(memory.back().get(), 1);
-    char* const entry = const_cast<char*>(node->entry());
-    entry[0] = static_cast<char>(bytes.size());
-    std::memcpy(entry + 1, bytes.data(), bytes.size());
-    return ordered.insert(node, 1);
-  };
-  EXPECT_TRUE(insert());
-  EXPECT_FALSE(insert());
+  Entries entries;
+  EXPECT_TRUE(entries.add("a", 1));
+  EXPECT_FALSE(entries.add("a", 1));
 }
 
 TEST(MemtableParts, ReadersSeeWhatWasAddedBeforeItWasTold) {
@@ -125,7 +117,7 @@ TEST(MemtableParts, ReadersSeeWhatWasAddedBeforeItWasTold) {
     });
   }
   for (int i = 0; i < kCount; ++i) {
-    entries.add(numbered(i), static_cast<uint64_t>(i) + 1);
+    EXPECT_TRUE(entries.add(numbered(i), static_cast<uint64_t>(i) + 1));
     told.store(i + 1, std::memory_order_release);
   }
   for (std::thread& reader : readers) reader.join();

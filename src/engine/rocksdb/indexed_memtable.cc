@@ -68,11 +68,10 @@ class Cursor final : public rocksdb::MemTableRep::Iterator {
   void Next() override { node_ = node_->next(); }
   void Prev() override { node_ = entries_.before(internal_key_of(node_->entry())); }
   void Seek(const rocksdb::Slice& internal_key, const char* entry) override {
-    node_ = entries_.at_or_after(entry != nullptr ? internal_key_of(entry) : view_of(internal_key));
+    node_ = entries_.at_or_after(wanted_of(internal_key, entry));
   }
   void SeekForPrev(const rocksdb::Slice& internal_key, const char* entry) override {
-    const std::string_view wanted =
-        entry != nullptr ? internal_key_of(entry) : view_of(internal_key);
+    const std::string_view wanted = wanted_of(internal_key, entry);
     node_ = entries_.at_or_after(wanted);
     if (node_ == nullptr || internal_key_of(node_->entry()) != wanted)
       node_ = entries_.before(wanted);
@@ -81,6 +80,11 @@ class Cursor final : public rocksdb::MemTableRep::Iterator {
   void SeekToLast() override { node_ = entries_.last(); }
 
  private:
+  // A caller gives one of them.
+  static std::string_view wanted_of(const rocksdb::Slice& internal_key, const char* entry) {
+    return entry != nullptr ? internal_key_of(entry) : view_of(internal_key);
+  }
+
   const OrderedEntries& entries_;
   const Node* node_ = nullptr;
 };

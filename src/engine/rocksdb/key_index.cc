@@ -1,10 +1,9 @@
 #include "engine/rocksdb/key_index.h"
 
-#include <sys/random.h>
-
 #include <cassert>
 #include <cstring>
 
+#include "common/system_random.h"
 #include "engine/rocksdb/memtable_entry.h"
 
 namespace stator::engine {
@@ -29,17 +28,11 @@ uint64_t mix(uint64_t a, uint64_t b) {
   return static_cast<uint64_t>(product) ^ static_cast<uint64_t>(product >> 64);
 }
 
-// Another in each process, so that nobody can choose keys that meet.
-uint64_t random_word() {
-  uint64_t word = 0;
-  if (::getrandom(&word, sizeof word, 0) != sizeof word) return reinterpret_cast<uintptr_t>(&word);
-  return word;
-}
-
 uint64_t hash_of(std::string_view key) {
   constexpr uint64_t kFirst = 0x9e3779b97f4a7c15;
   constexpr uint64_t kSecond = 0xc2b2ae3d27d4eb4f;
-  static const uint64_t seed = random_word();
+  // Another in each process, so that nobody can choose keys that meet.
+  static const uint64_t seed = system_random();
   uint64_t hash = seed ^ key.size() * kFirst;
   const char* at = key.data();
   size_t left = key.size();
