@@ -85,6 +85,11 @@ class Check {
     const engine::OfflineStore::Files files = store_.read_files();
     findings_.report.files = files.count;
     for (const std::string& damage : files.damaged) findings_.problem("file " + damage);
+    for (const std::string& name : files.left_over) {
+      findings_.report.remarks.push_back(
+          "file " + name +
+          " is no part of the data: a server that was killed left it; the next start removes it");
+    }
     if (files.ends_in_a_torn_record) {
       findings_.report.remarks.push_back(
           "the log ends in the middle of a commit that was never acknowledged; the next start "

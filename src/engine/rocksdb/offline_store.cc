@@ -52,13 +52,15 @@ class FileReader {
  public:
   explicit FileReader(OfflineStore::Files& files) : files_(files) {}
 
-  // Of the names in `live` only, if that is given: a process that was killed leaves files that it
-  // had not finished.
+  // Of the names in `live` only, if that is given; the others are left over.
   void read_folder(const std::filesystem::path& folder, const std::string& shown,
                    const std::set<std::string>* live = nullptr) {
     for (const std::filesystem::path& path : children(folder)) {
       if (path.extension() != ".sst" || !is_new(path)) continue;
-      if (live != nullptr && !live->contains(path.filename().string())) continue;
+      if (live != nullptr && !live->contains(path.filename().string())) {
+        files_.left_over.push_back(shown + path.filename().string());
+        continue;
+      }
       ++files_.count;
       const rocksdb::Status status =
           rocksdb::VerifySstFileChecksum(options_, rocksdb::EnvOptions(), path.string());
@@ -111,7 +113,12 @@ OfflineStore::Files OfflineStore::read_files() {
   }
   for (const std::string& copy : copies())
     reader.read_folder(directory_ / "backups" / copy, "backups/" + copy + "/");
-  for (const LogDamage& log : read_logs(data, store_ != nullptr ? store_->first_log() : 0)) {
+  const uint64_t first_log = store_ != nullptr ? store_->first_log() : 0;
+  for (const uint64_t number : log_numbers(data)) {
+    if (number < first_log)
+      files.left_over.push_back(log_path(data, number).filename().string());
+  }
+  for (const LogDamage& log : read_logs(data, first_log)) {
     ++files.count;
     if (log.is_torn) files.ends_in_a_torn_record = true;
     if (log.damaged_at && !log.is_torn) {

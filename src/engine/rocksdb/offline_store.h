@@ -31,6 +31,9 @@ class OfflineStore {
   struct Files {
     size_t count = 0;
     std::vector<std::string> damaged;
+    // The names of data files and logs that the store does not count among its own: a process that
+    // was killed had not finished them, or not removed them yet.
+    std::vector<std::string> left_over;
     // The last record of the log was never written whole: the machine or the process ended in it.
     bool ends_in_a_torn_record = false;
   };
