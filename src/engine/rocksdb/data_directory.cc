@@ -157,6 +157,8 @@ void DataDirectory::check_format(bool read_only) {
                         " is damaged: it has data but no file FORMAT.");
     }
     if (read_only) throw_no_data(directory_);
+    // Before the other, whose flush of the directory is then one for both.
+    std::filesystem::create_directory(data_, error);
     write_line(directory_, "FORMAT", std::string(kFormatHead) + std::to_string(kFormat));
     return;
   }

@@ -69,6 +69,7 @@ class Store {
 
  private:
   void open(const RocksdbOptions& options);
+  void use_files(const std::shared_ptr<rocksdb::FileSystem>& files, rocksdb::Options& options);
   void open_files(const RocksdbOptions& options, rocksdb::Options& rocksdb_options);
   Found look_up(bool cached, const rocksdb::Snapshot* snapshot, std::string_view key,
                 std::string& value);
@@ -78,7 +79,8 @@ class Store {
   const Durability durability_;
   std::atomic<bool> failed_{false};
   // In the order in which they are needed: a store that does not open gives all of them back.
-  std::unique_ptr<rocksdb::Env> env_;  // of kMemory, or of a test
+  std::unique_ptr<rocksdb::Env> memory_;  // of kMemory
+  std::unique_ptr<rocksdb::Env> env_;
   std::optional<DataDirectory> directory_;
   std::unique_ptr<LogOrder> log_order_;  // the database knows it as long as it lives
   std::unique_ptr<rocksdb::DB> db_;
