@@ -1,6 +1,9 @@
 #include "capacity/usage.h"
 
+#include <sys/mman.h>
+
 #include <cmath>
+#include <new>
 
 namespace stator::capacity {
 
@@ -16,7 +19,17 @@ size_t hash_of(uint64_t key) {
 }
 }  // namespace
 
-Usage::Usage() : entries_(std::make_unique<std::array<Entry, kMostPlaces>>()) {}
+// A megabyte of zeros, as the system has them: a page takes memory once somebody counts in it.
+Usage::Usage() {
+  void* const pages = ::mmap(nullptr, sizeof(*entries_), PROT_READ | PROT_WRITE,
+                             MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (pages == MAP_FAILED) throw std::bad_alloc();
+  entries_.reset(static_cast<std::array<Entry, kMostPlaces>*>(pages));
+}
+
+void Usage::Unmap::operator()(std::array<Entry, kMostPlaces>* entries) const {
+  ::munmap(entries, sizeof(*entries));
+}
 
 // Neither kFree nor kGone: numbers of tables begin with 1 and do not come near 2^43.
 uint64_t Usage::key_of(Place place) {

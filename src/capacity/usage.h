@@ -59,7 +59,11 @@ class Usage {
   const Entry* find(uint64_t key) const;
   Entry& claim(uint64_t key);
 
-  std::unique_ptr<std::array<Entry, kMostPlaces>> entries_;
+  struct Unmap {
+    void operator()(std::array<Entry, kMostPlaces>* entries) const;
+  };
+
+  std::unique_ptr<std::array<Entry, kMostPlaces>, Unmap> entries_;
   Entry others_;
 };
 

@@ -10,8 +10,10 @@
 #include "catalog/catalog.h"
 
 #include <algorithm>
+#include <exception>
 #include <map>
 #include <mutex>
+#include <optional>
 #include <shared_mutex>
 #include <unordered_map>
 #include <utility>
@@ -145,24 +147,39 @@ Catalog::Catalog(engine::Engine& engine, const Clock& clock, CatalogOptions opti
   load();
 }
 
-Catalog::~Catalog() = default;
+Catalog::~Catalog() {
+  if (layout_noted_.valid()) layout_noted_.wait();
+}
+
+// A version byte is checked before anything else is read.
+void Catalog::check_layout() {
+  std::optional<std::string> layout;
+  each_record(engine_, layout_key(), [&](std::string_view rest, std::string_view value) {
+    if (rest.empty()) layout = value;
+  });
+  if (!layout) return note_layout();
+  if (*layout != std::string(1, kLayoutVersion))
+    throw engine::EngineError("the database was written by a newer version of Stator");
+}
+
+// Nobody waits for this flush at the start. Where it fails, the next start makes up for it.
+void Catalog::note_layout() {
+  auto noted = std::make_shared<std::promise<void>>();
+  layout_noted_ = noted->get_future();
+  start(commit({layout_key()},
+               [](const engine::Held&, engine::Batch& batch) {
+                 batch.put(layout_key(), std::string(1, kLayoutVersion));
+               }),
+        [noted](std::exception_ptr, const auto&) { noted->set_value(); });
+}
 
 void Catalog::load() {
-  // A version byte is checked before anything else is read and written before anything else is.
-  const auto outcome =
-      run_blocking(commit({layout_key()}, [](const engine::Held& held, engine::Batch& batch) {
-        const auto& version = held.exclusive(0);
-        if (!version) {
-          batch.put(layout_key(), std::string(1, kLayoutVersion));
-        } else if (*version != std::string(1, kLayoutVersion)) {
-          throw engine::EngineError("the database was written by a newer version of Stator");
-        }
-      }));
-
+  check_layout();
+  const uint64_t version = engine_.committed_version();
   each_record(engine_, "mn", [&](std::string_view name, std::string_view record) {
     auto table = std::make_shared<const Table>(decode_table(record));
     if (table->name() != name) throw CorruptRecord("table record under another table's name");
-    state_->keep(std::move(table), outcome.version);
+    state_->keep(std::move(table), version);
   });
   each_record(engine_, "md", [&](std::string_view key, std::string_view value) {
     const auto number = read_big_endian<uint64_t>(key);
@@ -170,9 +187,9 @@ void Catalog::load() {
     state_->garbage[number] = {gone_at_ms, std::string(value)};
   });
   each_record(engine_, "mr", [&](std::string_view, std::string_view record) {
-    state_->keep(decode_stream(record), outcome.version);
+    state_->keep(decode_stream(record), version);
   });
-  load_streams(outcome.version);
+  load_streams(version);
 }
 
 // A commit that opened or closed shards was perhaps not followed by the one that notes its version.

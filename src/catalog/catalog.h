@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <future>
 #include <memory>
 #include <optional>
 #include <string>
@@ -114,6 +115,8 @@ class Catalog {
   struct State;
   using Body = std::function<void(const engine::Held&, engine::Batch&)>;
   void load();
+  void check_layout();
+  void note_layout();
   void load_streams(uint64_t version);
   struct StreamChanges;
   void follow_settings(Table& table, model::TableSchema& schema, engine::Batch& batch,
@@ -125,6 +128,7 @@ class Catalog {
   const Clock& clock_;
   CatalogOptions options_;
   std::unique_ptr<State> state_;
+  std::future<void> layout_noted_;
 };
 
 }  // namespace stator::catalog

@@ -51,8 +51,10 @@ GroupWriter::GroupWriter(Store& store, QueuedImages& images)
 rocksdb::Status GroupWriter::prepare(const std::vector<Change*>& group, bool may_block) {
   dirty_.clear();
   if (counters_.size() > kCounterLimit) counters_.clear();
+  const auto writes = static_cast<uint64_t>(std::count_if(
+      group.begin(), group.end(), [](const Change* change) { return !change->batch->empty(); }));
   const bool raise =
-      version_ + group.size() > version_ceiling_ && store_.durability() != Durability::kMemory;
+      version_ + writes > version_ceiling_ && store_.durability() != Durability::kMemory;
   if (raise && !may_block) return rocksdb::Status::Incomplete();
   const rocksdb::Status loaded = load_counters(group, may_block);
   if (!loaded.ok()) return loaded;
@@ -63,7 +65,7 @@ rocksdb::Status GroupWriter::prepare(const std::vector<Change*>& group, bool may
   }
   raises_ceiling_ = raise;
   if (raise) raise_ceiling();
-  mark_time();
+  if (writes > 0) mark_time();
   for (Change* change : group) {
     if (!change->batch->empty()) {
       ++version_;
