@@ -133,5 +133,6 @@ def test_the_image_has_the_libraries_that_the_binary_needs():
     assert "libc6" in owners
     dockerfile = (ROOT / "packaging" / "Dockerfile").read_text()
     installed = set(re.search(r"--no-install-recommends \\\n\s+(.*?) \\\n", dockerfile).group(1).split())
+    assert "libssl3" in installed  # loaded when it is needed
     # These are in every Debian.
     assert owners - {"libc6", "libgcc-s1", "libstdc++6"} <= installed

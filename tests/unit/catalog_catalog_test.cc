@@ -251,6 +251,13 @@ TEST_P(CatalogTest, ConcurrentUpdatesAreAllKept) {
   EXPECT_EQ(catalog_->find("t")->capacity.provisioned.read_units, 5 + kThreads * kUpdates);
 }
 
+TEST(CatalogLayout, IsNotedInANewStore) {
+  const auto engine = memory_engine();
+  const SystemClock clock;
+  { const Catalog catalog(*engine, clock, {}); }
+  EXPECT_EQ(run_blocking(engine->view()->get("mv")), "\x01");
+}
+
 TEST(CatalogLayout, ANewerLayoutIsRefused) {
   auto engine = memory_engine();
   engine::Mutation mutation;

@@ -66,6 +66,28 @@ TEST(EngineStore, a_directory_is_free_again_after_a_close_and_after_a_failed_ope
   EXPECT_EQ(failure_of_open(directory.path()), "");
 }
 
+TEST(EngineStore, a_commit_without_changes_writes_nothing) {
+  const TempDirectory directory;
+  {
+    const std::unique_ptr<Engine> engine = open(directory.path());
+    mutate(*engine, {}, {"a"}, [](const Held&, Batch&) {});
+  }
+  for (const auto& entry : std::filesystem::directory_iterator(directory.path() / "rocksdb")) {
+    if (entry.path().extension() == ".log") {
+      EXPECT_EQ(entry.file_size(), 0) << entry.path();
+    }
+  }
+}
+
+TEST(EngineStore, options_are_not_written_down) {
+  const TempDirectory directory;
+  put(*open(directory.path()), "a", "1");
+  const std::unique_ptr<Engine> again = open(directory.path());
+  for (const auto& entry : std::filesystem::directory_iterator(directory.path() / "rocksdb"))
+    EXPECT_FALSE(entry.path().filename().string().starts_with("OPTIONS")) << entry.path();
+  EXPECT_EQ(get(*again->view(), "a"), "1");
+}
+
 TEST(EngineStore, a_newer_format_is_refused) {
   const TempDirectory directory;
   open(directory.path());
