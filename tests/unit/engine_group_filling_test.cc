@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 namespace stator::engine {
 namespace {
 
@@ -49,6 +51,69 @@ TEST(GroupFilling, WaitsThatBringNobodyBecomeRare) {
   filling.waited(1, 2);
   filling.flushed(1, 1, 900, 2'000'000);
   EXPECT_NE(filling.wait_for(1, 2'000'000).until_us, 0u);
+}
+
+// Clients who each have one change under way, and who come back one after the other when they are
+// answered. What a second brings, with flushes of `flush_us`.
+class Clients {
+ public:
+  Clients(size_t count, uint64_t flush_us, uint64_t each_us)
+      : flush_us_(flush_us), each_us_(each_us), queued_(count) {}
+
+  double changes_a_second(int flushes) {
+    const uint64_t begin_us = now_us_;
+    uint64_t changes = 0;
+    for (int i = 0; i < flushes; ++i) changes += flush();
+    return static_cast<double>(changes) * 1e6 / static_cast<double>(now_us_ - begin_us);
+  }
+  GroupFilling filling;
+
+ private:
+  size_t flush() {
+    if (queued_ == 0) pass(each_us_);
+    const GroupFilling::Wait wait = filling.wait_for(queued_, now_us_);
+    if (wait.until_us > now_us_) {
+      const size_t before = queued_;
+      while (now_us_ < wait.until_us && queued_ < wait.changes) pass(each_us_);
+      filling.waited(before, queued_);
+    }
+    const size_t group = queued_;
+    queued_ = 0;
+    pass(flush_us_);
+    filling.flushed(group, queued_, flush_us_, now_us_);
+    away_ += group;
+    return group;
+  }
+  void pass(uint64_t time_us) {
+    now_us_ += time_us;
+    spare_us_ += time_us;
+    const size_t back = std::min<size_t>(away_, spare_us_ / each_us_);
+    away_ -= back;
+    queued_ += back;
+    spare_us_ = away_ == 0 ? 0 : spare_us_ - back * each_us_;
+  }
+
+  const uint64_t flush_us_;
+  const uint64_t each_us_;
+  uint64_t now_us_ = 1'000'000;
+  uint64_t spare_us_ = 0;
+  size_t queued_;
+  size_t away_ = 0;
+};
+
+TEST(GroupFilling, SlowFlushesWaitForAll) {
+  Clients clients(32, 2000, 20);
+  EXPECT_LT(clients.changes_a_second(100), 11'000);  // two halves
+  clients.changes_a_second(2000);
+  // 32 with each 2.64 ms.
+  EXPECT_GT(clients.changes_a_second(2000), 11'700);
+}
+
+TEST(GroupFilling, FastFlushesDoNot) {
+  Clients clients(32, 300, 30);
+  const double first = clients.changes_a_second(100);
+  clients.changes_a_second(2000);
+  EXPECT_GT(clients.changes_a_second(5000), first * 0.97);
 }
 
 }  // namespace
