@@ -124,5 +124,29 @@ TEST(MemtableParts, ReadersSeeWhatWasAddedBeforeItWasTold) {
   EXPECT_FALSE(wrong);
 }
 
+// Each new entry comes between the one that is looked for and the last one before it.
+TEST(MemtableParts, WhatIsAddedBeforeAKeyIsNotTakenForIt) {
+  constexpr int kCount = 30'000;
+  Entries entries;
+  ASSERT_TRUE(entries.add("z", 1));
+  std::atomic<bool> ended{false};
+  std::atomic<int> wrong{0};
+  std::vector<std::thread> readers;
+  for (int i = 0; i < 2; ++i) {
+    readers.emplace_back([&] {
+      const std::string wanted = internal_key("z", ~0ull);
+      while (!ended) {
+        const OrderedEntries::Node* const node = entries.ordered.at_or_after(wanted);
+        if (node == nullptr || key_of(internal_key_of(node->entry())) != "z") ++wrong;
+      }
+    });
+  }
+  for (int i = 0; i < kCount; ++i)
+    EXPECT_TRUE(entries.add(std::to_string(100'000 + i), static_cast<uint64_t>(i) + 2));
+  ended = true;
+  for (std::thread& reader : readers) reader.join();
+  EXPECT_EQ(wrong, 0);
+}
+
 }  // namespace
 }  // namespace stator::engine

@@ -61,27 +61,25 @@ bool OrderedEntries::is_before(const Node& node, uint64_t prefix, std::string_vi
   return version_of(other) > version_of(internal_key);
 }
 
-// The node that is followed by those not before `internal_key`, which may be the head; into `path`
-// the like of each level.
-const OrderedEntries::Node* OrderedEntries::last_before(uint64_t prefix,
-                                                        std::string_view internal_key,
-                                                        std::array<Node*, kMaxHeight>* path) const {
+// The last node before `internal_key` and the first one that is not; into `path` the like of the
+// former on each level.
+OrderedEntries::Gap OrderedEntries::find(uint64_t prefix, std::string_view internal_key,
+                                         std::array<Node*, kMaxHeight>* path) const {
   const Node* at = head();
   const Node* not_before = nullptr;  // found so on a level above
   for (int level = height_.load(std::memory_order_relaxed) - 1; level >= 0; --level) {
-    for (const Node* next = at->next(level); next != nullptr && next != not_before;) {
+    const Node* next = at->next(level);
+    while (next != nullptr && next != not_before) {
       const Node* const after = next->next(level);
       __builtin_prefetch(after);
-      if (!is_before(*next, prefix, internal_key)) {
-        not_before = next;
-        break;
-      }
+      if (!is_before(*next, prefix, internal_key)) break;
       at = next;
       next = after;
     }
+    not_before = next;
     if (path != nullptr) (*path)[static_cast<size_t>(level)] = const_cast<Node*>(at);
   }
-  return at;
+  return {at, not_before};
 }
 
 bool OrderedEntries::insert(Node* node, int height) {
@@ -89,8 +87,7 @@ bool OrderedEntries::insert(Node* node, int height) {
   node->prefix_ = prefix_of(key_of(internal_key));
   std::array<Node*, kMaxHeight> path;
   const int height_before = height_.load(std::memory_order_relaxed);
-  const Node* const before = last_before(node->prefix_, internal_key, &path);
-  const Node* const after = before->next();
+  const Node* const after = find(node->prefix_, internal_key, &path).after;
   if (after != nullptr && internal_key_of(after->entry()) == internal_key) return false;
   if (height > height_before) {
     std::fill(path.begin() + height_before, path.begin() + height, head());
@@ -106,11 +103,11 @@ bool OrderedEntries::insert(Node* node, int height) {
 }
 
 const OrderedEntries::Node* OrderedEntries::at_or_after(std::string_view internal_key) const {
-  return last_before(prefix_of(key_of(internal_key)), internal_key, nullptr)->next();
+  return find(prefix_of(key_of(internal_key)), internal_key, nullptr).after;
 }
 
 const OrderedEntries::Node* OrderedEntries::before(std::string_view internal_key) const {
-  const Node* const node = last_before(prefix_of(key_of(internal_key)), internal_key, nullptr);
+  const Node* const node = find(prefix_of(key_of(internal_key)), internal_key, nullptr).before;
   return node == head() ? nullptr : node;
 }
 

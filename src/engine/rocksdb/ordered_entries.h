@@ -63,8 +63,13 @@ class OrderedEntries {
   const Node* head() const { return reinterpret_cast<const Node*>(&head_[kMaxHeight - 1]); }
   Node* head() { return reinterpret_cast<Node*>(&head_[kMaxHeight - 1]); }
   static bool is_before(const Node& node, uint64_t prefix, std::string_view internal_key);
-  const Node* last_before(uint64_t prefix, std::string_view internal_key,
-                          std::array<Node*, kMaxHeight>* path) const;
+  // Two that followed each other when they were looked at: more may be between them since.
+  struct Gap {
+    const Node* before = nullptr;  // the head if there is none
+    const Node* after = nullptr;
+  };
+  Gap find(uint64_t prefix, std::string_view internal_key,
+           std::array<Node*, kMaxHeight>* path) const;
 
   std::array<std::atomic<Node*>, kMaxHeight + 1> head_{};  // links, and room for a prefix
   std::atomic<int> height_{1};
