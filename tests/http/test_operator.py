@@ -162,6 +162,14 @@ def test_connections_and_the_engine_are_shown(own, client):
     assert seen["stator_background_failures_total", labels(job="deleting expired items")] == 0
 
 
+def test_a_batch_is_one_change_of_the_store(own, client):
+    create_table(client)
+    before = metrics(own)["stator_engine_commit_changes_sum", labels()]
+    client.batch_write_item(RequestItems={"Orders": [
+        {"PutRequest": {"Item": {"PK": {"S": str(number)}, "Status": {"S": "new"}}}} for number in range(25)]})
+    assert metrics(own)["stator_engine_commit_changes_sum", labels()] == before + 1
+
+
 def test_flushes_are_measured(tmp_path):
     with StatorProcess("--data-dir", str(tmp_path)) as process:
         create_table(boto3.client("dynamodb", endpoint_url=process.endpoint))
