@@ -147,8 +147,10 @@ Catalog::Catalog(engine::Engine& engine, const Clock& clock, CatalogOptions opti
   load();
 }
 
-Catalog::~Catalog() {
-  if (layout_noted_.valid()) layout_noted_.wait();
+Catalog::~Catalog() = default;
+
+Catalog::Noting::~Noting() {
+  if (ended.valid()) ended.wait();
 }
 
 // A version byte is checked before anything else is read.
@@ -165,7 +167,7 @@ void Catalog::check_layout() {
 // Nobody waits for this flush at the start. Where it fails, the next start makes up for it.
 void Catalog::note_layout() {
   auto noted = std::make_shared<std::promise<void>>();
-  layout_noted_ = noted->get_future();
+  layout_.ended = noted->get_future();
   start(commit({layout_key()},
                [](const engine::Held&, engine::Batch& batch) {
                  batch.put(layout_key(), std::string(1, kLayoutVersion));

@@ -128,7 +128,12 @@ class Catalog {
   const Clock& clock_;
   CatalogOptions options_;
   std::unique_ptr<State> state_;
-  std::future<void> layout_noted_;
+  // Waits for its end, also where the constructor throws. Last, since it uses the others.
+  struct Noting {
+    ~Noting();
+    std::future<void> ended;
+  };
+  Noting layout_;
 };
 
 }  // namespace stator::catalog

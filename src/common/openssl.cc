@@ -1,5 +1,6 @@
-// OpenSSL, loaded when the first of its functions is called: signatures that are checked and https
-// need it, and its relocations would take a millisecond of every start. The functions that this
+// OpenSSL, loaded when the first of its functions is called: https to others, signatures of such
+// requests and checksums of exports need it, and its relocations would take a millisecond of every
+// start. The functions that this
 // program uses are defined here and pass their arguments on; one that is missing is an error of the
 // linker.
 #include <dlfcn.h>

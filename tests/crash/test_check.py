@@ -136,6 +136,20 @@ def test_files_that_belong_to_nothing_are_noted(data, tmp_path):
     assert code == 0 and "no part of the data" not in text, text
 
 
+def test_a_left_over_file_that_a_backup_needs_is_looked_at(data, tmp_path):
+    """A backup shares its files with the store, which may have done with one of them but not removed it yet."""
+    copy = tmp_path / "copy"
+    shutil.copytree(data, copy)
+    content = bytearray(files_of(data, ".sst")[0].read_bytes())
+    content[len(content) // 3] ^= 4
+    (copy / "rocksdb" / "999999.sst").write_bytes(content)
+    (copy / "backups" / "b").mkdir(parents=True)
+    (copy / "backups" / "b" / "999999.sst").hardlink_to(copy / "rocksdb" / "999999.sst")
+    code, text = check(copy)
+    assert code == 1, text
+    assert "file backups/b/999999.sst: " in text, text
+
+
 def test_missing_files_are_named(data, tmp_path):
     names = [path.name for path in files_of(data, ".sst", ".log")]
     names += ["CURRENT", (data / "rocksdb" / "CURRENT").read_text().strip()]

@@ -66,6 +66,7 @@ class Clients {
     for (int i = 0; i < flushes; ++i) changes += flush();
     return static_cast<double>(changes) * 1e6 / static_cast<double>(now_us_ - begin_us);
   }
+  void join(size_t more) { away_ += more; }
   GroupFilling filling;
 
  private:
@@ -114,6 +115,17 @@ TEST(GroupFilling, FastFlushesDoNot) {
   const double first = clients.changes_a_second(100);
   clients.changes_a_second(2000);
   EXPECT_GT(clients.changes_a_second(5000), first * 0.97);
+}
+
+TEST(GroupFilling, MoreClientsAreNoReasonForALongWait) {
+  for (int flushes = 400; flushes < 620; flushes += 20) {
+    Clients clients(8, 300, 30);
+    Clients twice(16, 300, 30);
+    clients.changes_a_second(flushes);
+    clients.join(8);
+    clients.changes_a_second(200);
+    EXPECT_GT(clients.changes_a_second(300), twice.changes_a_second(300) * 0.9) << flushes;
+  }
 }
 
 }  // namespace

@@ -88,6 +88,13 @@ TEST(EngineStore, options_are_not_written_down) {
   EXPECT_EQ(get(*again->view(), "a"), "1");
 }
 
+TEST(EngineStore, a_directory_may_have_any_name) {
+  const TempDirectory directory;
+  const std::filesystem::path named = directory.path() / "OPTIONS-1" / "OPTIONS-2";
+  put(*open(named), "a", "1");
+  EXPECT_EQ(get(*open(named)->view(), "a"), "1");
+}
+
 TEST(EngineStore, a_newer_format_is_refused) {
   const TempDirectory directory;
   open(directory.path());

@@ -80,7 +80,8 @@ bool Committer::submit_alone(Change& change, bool& lead) {
   const size_t bytes = change.batch->bytes();
   gate_.carry(bytes);
   group_.push_back(&change);
-  const rocksdb::Status status = commit(false);
+  // What others queue meanwhile does not have this change below it: its counters tell them nothing.
+  const rocksdb::Status status = commit(false, false);
   if (status.IsIncomplete()) {
     images_.add(change.batch);
     if (prepared_) writer_.resolve_counters();
@@ -111,19 +112,19 @@ void Committer::lead() {
 }
 
 // Writes group_. Incomplete: it would have to wait; commit(true) goes on from there.
-rocksdb::Status Committer::commit(bool may_block) {
+rocksdb::Status Committer::commit(bool may_block, bool is_queued) {
   if (failed_.load()) return rocksdb::Status::Aborted();
   if (!prepared_) {
     const rocksdb::Status status = writer_.prepare(group_, may_block);
     if (!status.ok()) return status;
     prepared_ = true;
-    writer_.resolve_counters();
+    if (is_queued) writer_.resolve_counters();
   }
   // Without flushes a write takes less than looking at the clock is worth.
   const uint64_t begin_us = leads_ ? 0 : metrics::steady_us();
   const rocksdb::Status status = writer_.write(may_block);
   if (status.ok()) {
-    if (!leads_) {
+    if (!leads_ && writer_.has_written()) {
       took_us_ = metrics::steady_us() - begin_us;
       flush_us_.observe(took_us_);
     }
@@ -202,13 +203,13 @@ void Committer::finish(const rocksdb::Status& status) {
     bytes += change->batch->bytes();
   }
   gate_.leave(group.size(), bytes);
-  if (!leads_) {
+  if (took_us_ > 0) {
     size_t queued = 0;
     {
       const std::lock_guard lock(mutex_);
       queued = queue_.size();
     }
-    filling_.flushed(group.size(), queued, took_us_, metrics::steady_us());
+    filling_.flushed(group.size(), queued, std::exchange(took_us_, 0), metrics::steady_us());
   }
   for (Change* change : group) change->complete();
 }

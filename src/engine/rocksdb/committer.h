@@ -52,7 +52,7 @@ class Committer {
   void let_fill();
   bool take_group();
   void hand_over();
-  rocksdb::Status commit(bool may_block);
+  rocksdb::Status commit(bool may_block, bool is_queued = true);
   void note_failure(const rocksdb::Status& status);
   void finish(const rocksdb::Status& status);
   void run();
@@ -67,7 +67,7 @@ class Committer {
   std::vector<Change*> group_;
   bool prepared_ = false;
   GroupFilling filling_;  // with kSync only, as what follows
-  uint64_t took_us_ = 0;  // the last flush
+  uint64_t took_us_ = 0;  // the flush of group_, if there was one
 
   mutable std::mutex mutex_;
   std::condition_variable wake_;

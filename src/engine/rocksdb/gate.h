@@ -49,7 +49,7 @@ class Gate {
   void leave(size_t changes, size_t bytes);
 
   void expire(Time now);
-  bool anyone_waits() const { return waiting_.load(std::memory_order_relaxed) > 0; }
+  bool anyone_waits() const { return waiting_.load() > 0; }
   size_t waiting() const { return waiting_.load(std::memory_order_relaxed); }
   size_t inside() const { return inside_.load(std::memory_order_relaxed); }
 

@@ -27,6 +27,7 @@ class GroupFilling {
     flush_us_ = flush_us_ == 0 ? took_us : flush_us_ + took_us / 8 - flush_us_ / 8;
     if (now_us < ended_us_ + kPause * flush_us_) count(answered, now_us - ended_us_);
     expected_ = answered + queued;
+    company_ += (static_cast<double>(expected_) - company_) / 16;
     ended_us_ = now_us;
   }
 
@@ -54,6 +55,7 @@ class GroupFilling {
   static constexpr uint64_t kPause = 8;   // flushes' times after which nobody was there to wait for
   static constexpr uint32_t kMaxMisses = 7;
   static constexpr uint32_t kRound = 32;       // flushes whose changes a second are compared
+  static constexpr uint32_t kMeasured = 3;     // rounds of a trial, and before one
   static constexpr uint32_t kMinRounds = 16;   // until the other wait is tried
   static constexpr uint32_t kMaxRounds = 128;  // and after it was in vain several times
   static constexpr double kBetter = 1.1;       // the long wait has to be, by so much
@@ -66,13 +68,21 @@ class GroupFilling {
     changes_ = elapsed_us_ = flushes_ = 0;
   }
 
+  // More or fewer clients say nothing about a wait.
+  bool has_changed() const {
+    return company_ > measured_company_ * 1.25 || company_ < measured_company_ * 0.75;
+  }
+
   // The first round of a trial is what remains of the wait before; the two after it count.
   void judge(double rate) {
     if (!trying_) {
       usual_rate_ = usual_rate_ == 0 ? rate : usual_rate_ + (rate - usual_rate_) / 4;
-      // Of others nothing is known yet.
-      const bool are_others = expected_ > tried_with_ * 2 || expected_ < tried_with_ / 2;
-      if (are_others) rounds_left_ = std::min(rounds_left_, kMinRounds);
+      if (has_changed()) {
+        measured_company_ = company_;
+        usual_rate_ = 0;
+        long_ = false;
+        rounds_left_ = std::clamp(rounds_left_, kMeasured, kMinRounds);
+      }
     }
     if (--rounds_left_ > 0) {
       tried_rate_ = rate;
@@ -81,12 +91,13 @@ class GroupFilling {
     trying_ = !trying_;
     if (trying_) {
       long_ = !long_;
-      rounds_left_ = 3;
-      tried_with_ = expected_;
+      rounds_left_ = kMeasured;
       return;
     }
     rate = (tried_rate_ + rate) / 2;
-    if (long_ ? rate > usual_rate_ * kBetter : rate * kBetter > usual_rate_) {
+    if (has_changed()) {
+      long_ = false;
+    } else if (long_ ? rate > usual_rate_ * kBetter : rate * kBetter > usual_rate_) {
       usual_rate_ = rate;
       rounds_ = kMinRounds;
     } else {
@@ -98,6 +109,7 @@ class GroupFilling {
 
   uint64_t flush_us_ = 0;  // what a flush takes, smoothed
   size_t expected_ = 0;
+  double company_ = 0;  // the same, smoothed
   uint64_t ended_us_ = 0;
   uint32_t misses_ = 0;  // in a row
   uint32_t skip_ = 0;
@@ -106,7 +118,7 @@ class GroupFilling {
   bool trying_ = false;  // the other wait than usual
   double usual_rate_ = 0;
   double tried_rate_ = 0;  // of the round before
-  size_t tried_with_ = 0;  // so many changes
+  double measured_company_ = 0;  // with which it was
   uint32_t rounds_ = kMinRounds;
   uint32_t rounds_left_ = kMinRounds;
   uint64_t changes_ = 0;  // of this round

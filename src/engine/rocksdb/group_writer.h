@@ -33,6 +33,8 @@ class GroupWriter {
   // Makes the prepared write visible and durable. With `may_block` false it may answer Incomplete:
   // nothing is written and write() may be called again.
   rocksdb::Status write(bool may_block);
+  // Whether the last one had anything to write: changes may be empty.
+  bool has_written() const { return batch_.Count() > 0; }
 
   // Version of the newest commit that readers see.
   uint64_t visible_version() const { return visible_version_.load(std::memory_order_acquire); }

@@ -100,7 +100,7 @@ bool LatchTable::advance(Request& request) {
     (entry->first == nullptr ? entry->first : entry->last->next_) = &request;
     entry->last = &request;
     shard.waiting.fetch_add(1, std::memory_order_relaxed);
-    waiting_.fetch_add(1, std::memory_order_relaxed);
+    waiting_.fetch_add(1);  // before it is asked whether the sweeper is awake
     lock.unlock();
     on_wait_();
     return false;

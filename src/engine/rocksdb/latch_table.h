@@ -96,7 +96,7 @@ class LatchTable {
 
   // Ends the waits whose time is over.
   void expire(Time now);
-  bool anyone_waits() const { return waiting_.load(std::memory_order_relaxed) > 0; }
+  bool anyone_waits() const { return waiting_.load() > 0; }
 
  private:
   struct Entry {

@@ -56,11 +56,12 @@ class FileReader {
   void read_folder(const std::filesystem::path& folder, const std::string& shown,
                    const std::set<std::string>* live = nullptr) {
     for (const std::filesystem::path& path : children(folder)) {
-      if (path.extension() != ".sst" || !is_new(path)) continue;
+      if (path.extension() != ".sst") continue;
       if (live != nullptr && !live->contains(path.filename().string())) {
         files_.left_over.push_back(shown + path.filename().string());
         continue;
       }
+      if (!is_new(path)) continue;
       ++files_.count;
       const rocksdb::Status status =
           rocksdb::VerifySstFileChecksum(options_, rocksdb::EnvOptions(), path.string());

@@ -169,7 +169,8 @@ void QueuedImages::add_range(const Batch* batch, const Range& range) {
 }
 
 void QueuedImages::remove(const Batch& batch) {
-  bool has_range = false;
+  // First, since a key that was put after its range was erased has an image as long as that is here.
+  remove_ranges(batch);
   for (const Batch::Operation& operation : batch.operations()) {
     if (const auto* put = std::get_if<Batch::Put>(&operation)) {
       remove_key(put->key);
@@ -177,10 +178,16 @@ void QueuedImages::remove(const Batch& batch) {
       remove_key(erase->key);
     } else if (const auto* add = std::get_if<Batch::Add>(&operation)) {
       remove_key(add->key);
-    } else if (std::holds_alternative<Batch::EraseRange>(operation)) {
-      has_range = true;
     }
   }
+}
+
+void QueuedImages::remove_ranges(const Batch& batch) {
+  const bool has_range =
+      std::any_of(batch.operations().begin(), batch.operations().end(),
+                  [](const Batch::Operation& operation) {
+                    return std::holds_alternative<Batch::EraseRange>(operation);
+                  });
   if (!has_range) return;
   const std::lock_guard lock(ranges_mutex_);
   const size_t before = ranges_.size();

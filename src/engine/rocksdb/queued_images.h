@@ -68,6 +68,7 @@ class QueuedImages {
                  const std::string* value);
   void add_delta(const std::shared_ptr<Batch>& batch, const Batch::Add& add);
   void add_range(const Batch* batch, const Range& range);
+  void remove_ranges(const Batch& batch);
   void remove_key(std::string_view key);
 
   std::unique_ptr<Shard[]> shards_;

@@ -70,7 +70,7 @@ class WithoutOptions final : public rocksdb::FileSystemWrapper {
   rocksdb::IOStatus NewWritableFile(const std::string& name, const rocksdb::FileOptions& options,
                                     std::unique_ptr<rocksdb::FSWritableFile>* result,
                                     rocksdb::IODebugContext* debug) override {
-    if (name.find("/OPTIONS-") != std::string::npos)
+    if (std::string_view(name).substr(name.rfind('/') + 1).starts_with("OPTIONS-"))
       return rocksdb::IOStatus::NotSupported(kNoOptions.data());
     return FileSystemWrapper::NewWritableFile(name, options, result, debug);
   }
