@@ -43,10 +43,10 @@ Function* find(void* library, const char* name) {
 
 }  // namespace
 
-#define PASSED_ON(library, result, name, parameters, arguments)             \
-  extern "C" result name parameters {                                       \
-    static auto* const function = find<decltype(name)>(library(), #name);   \
-    return function arguments;                                              \
+#define PASSED_ON(library, result, name, parameters, arguments)           \
+  extern "C" result name parameters {                                     \
+    static auto* const function = find<decltype(name)>(library(), #name); \
+    return function arguments;                                            \
   }
 
 // clang-format off

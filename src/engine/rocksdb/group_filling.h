@@ -117,7 +117,7 @@ class GroupFilling {
   bool long_ = false;
   bool trying_ = false;  // the other wait than usual
   double usual_rate_ = 0;
-  double tried_rate_ = 0;  // of the round before
+  double tried_rate_ = 0;        // of the round before
   double measured_company_ = 0;  // with which it was
   uint32_t rounds_ = kMinRounds;
   uint32_t rounds_left_ = kMinRounds;

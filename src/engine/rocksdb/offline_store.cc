@@ -116,8 +116,7 @@ OfflineStore::Files OfflineStore::read_files() {
     reader.read_folder(directory_ / "backups" / copy, "backups/" + copy + "/");
   const uint64_t first_log = store_ != nullptr ? store_->first_log() : 0;
   for (const uint64_t number : log_numbers(data)) {
-    if (number < first_log)
-      files.left_over.push_back(log_path(data, number).filename().string());
+    if (number < first_log) files.left_over.push_back(log_path(data, number).filename().string());
   }
   for (const LogDamage& log : read_logs(data, first_log)) {
     ++files.count;

@@ -169,7 +169,8 @@ void QueuedImages::add_range(const Batch* batch, const Range& range) {
 }
 
 void QueuedImages::remove(const Batch& batch) {
-  // First, since a key that was put after its range was erased has an image as long as that is here.
+  // First, since a key that was put after its range was erased has an image as long as that is
+  // here.
   remove_ranges(batch);
   for (const Batch::Operation& operation : batch.operations()) {
     if (const auto* put = std::get_if<Batch::Put>(&operation)) {
@@ -183,11 +184,10 @@ void QueuedImages::remove(const Batch& batch) {
 }
 
 void QueuedImages::remove_ranges(const Batch& batch) {
-  const bool has_range =
-      std::any_of(batch.operations().begin(), batch.operations().end(),
-                  [](const Batch::Operation& operation) {
-                    return std::holds_alternative<Batch::EraseRange>(operation);
-                  });
+  const bool has_range = std::any_of(batch.operations().begin(), batch.operations().end(),
+                                     [](const Batch::Operation& operation) {
+                                       return std::holds_alternative<Batch::EraseRange>(operation);
+                                     });
   if (!has_range) return;
   const std::lock_guard lock(ranges_mutex_);
   const size_t before = ranges_.size();
