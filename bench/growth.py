@@ -10,9 +10,11 @@ measured, and its usual cache.
 import argparse
 import json
 import pathlib
+import re
 import statistics
 import sys
 import time
+import urllib.request
 
 import report
 from run import Client, wrk
@@ -39,6 +41,19 @@ def load(server, have, items):
     taken = time.monotonic() - began
     if items > first:
         print(f"  {items - first:,} items written in {taken:.0f} s: {(items - first) / taken:,.0f} a second", flush=True)
+
+
+def settle(server, at_most_s=180):
+    """Waits until what was written is in its place: the curve is about the size, not about what a load leaves to do."""
+    until = time.monotonic() + at_most_s
+    while time.monotonic() < until:
+        with urllib.request.urlopen(f"http://127.0.0.1:{server.port}/_stator/metrics") as answer:
+            page = answer.read().decode()
+        left = [float(value) for value in re.findall(
+            r"^stator_engine_(?:compaction_pending_bytes|compactions_running|memtable_flushes_running) (\S+)$", page, re.M)]
+        if len(left) == 3 and not any(left):
+            return
+        time.sleep(1)
 
 
 def measure(server, items, seconds, rounds):
@@ -70,6 +85,7 @@ def main():
         for items in sorted(int(size) for size in asked.sizes.split(",")):
             load(server, have, items)
             have = items
+            settle(server)
             found[items] = measure(server, items, asked.seconds, asked.rounds)
             line = ", ".join(f"{name} {found[items][name]['per_s']:,.0f}/s (p50 {found[items][name]['p50_ms']:.2f} ms, "
                              f"p99 {found[items][name]['p99_ms']:.2f} ms)" for name in KINDS.values())
