@@ -10,11 +10,9 @@ measured, and its usual cache.
 import argparse
 import json
 import pathlib
-import re
 import statistics
 import sys
 import time
-import urllib.request
 
 import report
 from run import Client, wrk
@@ -47,11 +45,7 @@ def settle(server, at_most_s=180):
     """Waits until what was written is in its place: the curve is about the size, not about what a load leaves to do."""
     until = time.monotonic() + at_most_s
     while time.monotonic() < until:
-        with urllib.request.urlopen(f"http://127.0.0.1:{server.port}/_stator/metrics") as answer:
-            page = answer.read().decode()
-        left = [float(value) for value in re.findall(
-            r"^stator_engine_(?:compaction_pending_bytes|compactions_running|memtable_flushes_running) (\S+)$", page, re.M)]
-        if len(left) == 3 and not any(left):
+        if not any(server.engine_metrics("compaction_pending_bytes", "compactions_running", "memtable_flushes_running")):
             return
         time.sleep(1)
 

@@ -118,11 +118,14 @@ class Stator(Server):
         where = ("--data-dir", os.path.join(self.directory, "data")) if "--in-memory" not in self.arguments else ()
         return [binary, "--port", str(self.port), *where, *self.arguments]
 
-    def commits(self):
+    def engine_metrics(self, *names):
+        """Those without labels."""
         with urllib.request.urlopen(f"http://127.0.0.1:{self.port}/_stator/metrics") as answer:
             text = answer.read().decode()
-        return tuple(float(re.search(rf"^stator_engine_commit_changes_{what} (\S+)$", text, re.M).group(1))
-                     for what in ("sum", "count"))
+        return tuple(float(re.search(rf"^stator_engine_{name} (\S+)$", text, re.M).group(1)) for name in names)
+
+    def commits(self):
+        return self.engine_metrics("commit_changes_sum", "commit_changes_count")
 
 
 class Nginx(Server):

@@ -1,8 +1,7 @@
 // OpenSSL, loaded when the first of its functions is called: https to others, signatures of such
 // requests and checksums of exports need it, and its relocations would take a millisecond of every
-// start. The functions that this
-// program uses are defined here and pass their arguments on; one that is missing is an error of the
-// linker.
+// start. The functions that this program uses are defined here and pass their arguments on; one
+// that is missing is an error of the linker.
 #include <dlfcn.h>
 #include <openssl/err.h>
 #include <openssl/evp.h>

@@ -22,8 +22,6 @@ using catalog::StreamPtr;
 constexpr int64_t kIteratorLifeMs = 15LL * 60 * 1000;
 constexpr int64_t kMaxListed = 100;
 constexpr int64_t kMaxRecords = 1000;
-// A record can be read a moment before its commit is counted as such, with all that are under way.
-constexpr uint64_t kUnderWay = 16'384;
 
 [[noreturn]] void throw_not_found(std::string_view arn) {
   throw ApiError("ResourceNotFoundException",
@@ -264,7 +262,7 @@ Task<std::string> get_shard_iterator(Request& request) {
     const auto at = parse_sequence_number(*sequence);
     const bool inside = at && at->version >= shard->opened_version &&
                         (!shard->closed_ms || at->version <= shard->closed_version) &&
-                        at->version <= store.engine().committed_version() + kUnderWay;
+                        at->version <= store.engine().committed_version();
     if (!inside) {
       invalid("Invalid SequenceNumber: " + std::string(*sequence) + " for Shard: " + shard->id +
               " in Stream: " + stream->arn);

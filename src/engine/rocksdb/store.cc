@@ -53,6 +53,7 @@ class StoreLog final : public rocksdb::Logger {
     while (line.ends_with('\n')) line.remove_suffix(1);
     // Each frozen copy makes it say so, and nothing is wrong.
     if (line.find("File Deletions ") != std::string_view::npos) return;
+    // As is meant: see WithoutOptions.
     if (line.find(kNoOptions) != std::string_view::npos) return;
     // Whoever opens it says so himself.
     if (line.find("DB::Open() failed") != std::string_view::npos) return;
