@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cstdarg>
 #include <cstdio>
 #include <cstdlib>
@@ -133,12 +134,26 @@ void raise_open_files_limit() {
   ::setrlimit(RLIMIT_NOFILE, &limit);
 }
 
+// RocksDB's own choice is parts of half a megabyte and more. An item of 400 KB, or what a file has
+// to find its blocks by, then drives everything else out of its part: at 20 million items, 9 of 10
+// processor seconds went into reading the same blocks again.
+int cache_shard_bits(size_t capacity) {
+  constexpr size_t kShardBytes = 32 * 1024 * 1024;
+  constexpr int kMaxBits = 6;
+  return std::min(static_cast<int>(std::bit_width(capacity / kShardBytes | 1)) - 1, kMaxBits);
+}
+
 rocksdb::Options make_options(const RocksdbOptions& options) {
   rocksdb::BlockBasedTableOptions table;
-  table.block_cache = rocksdb::NewLRUCache(options.block_cache_bytes);
+  table.block_cache = rocksdb::NewLRUCache(options.block_cache_bytes,
+                                           cache_shard_bits(options.block_cache_bytes));
   table.cache_index_and_filter_blocks = true;
   table.cache_index_and_filter_blocks_with_high_priority = true;
   table.pin_l0_filter_and_index_blocks_in_cache = true;
+  // A file's index and filter in blocks of their own: those of a large file would not fit.
+  table.index_type = rocksdb::BlockBasedTableOptions::kTwoLevelIndexSearch;
+  table.partition_filters = true;
+  table.metadata_block_size = 8 * 1024;
   table.filter_policy.reset(rocksdb::NewBloomFilterPolicy(10));
   table.optimize_filters_for_memory = true;
   table.format_version = 5;
