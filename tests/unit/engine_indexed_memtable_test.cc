@@ -6,6 +6,7 @@
 #include <rocksdb/env.h>
 
 #include <atomic>
+#include <iterator>
 #include <map>
 #include <memory>
 #include <random>
@@ -26,6 +27,7 @@ class IndexedMemtableTest : public ::testing::Test {
     options.memtable_factory = std::make_shared<IndexedMemtableFactory>();
     options.allow_concurrent_memtable_write = false;
     options.write_buffer_size = memtable_bytes;
+    db_.reset();
     rocksdb::DB* db = nullptr;
     const rocksdb::Status status = rocksdb::DB::Open(options, "/memtable", &db);
     ASSERT_TRUE(status.ok()) << status.ToString();
@@ -41,10 +43,24 @@ class IndexedMemtableTest : public ::testing::Test {
   }
 
   using Rows = std::map<std::string, std::string>;
+  // What a snapshot has, as any iterator shows it, and as one that was made for it does.
   Rows rows(const rocksdb::Snapshot* snapshot, bool backwards) {
     rocksdb::ReadOptions options;
     options.snapshot = snapshot;
-    const std::unique_ptr<rocksdb::Iterator> at(db_->NewIterator(options));
+    const Rows found =
+        rows(std::unique_ptr<rocksdb::Iterator>(db_->NewIterator(options)), backwards);
+    if (snapshot != nullptr) {
+      EXPECT_EQ(rows(made_for(snapshot), backwards), found);
+    }
+    return found;
+  }
+  std::unique_ptr<rocksdb::Iterator> made_for(const rocksdb::Snapshot* snapshot) {
+    rocksdb::ReadOptions options;
+    options.snapshot = snapshot;
+    const ReadingAt reading(snapshot->GetSequenceNumber());
+    return std::unique_ptr<rocksdb::Iterator>(db_->NewIterator(options));
+  }
+  static Rows rows(const std::unique_ptr<rocksdb::Iterator>& at, bool backwards) {
     Rows found;
     std::string last;
     for (backwards ? at->SeekToLast() : at->SeekToFirst(); at->Valid();
@@ -126,6 +142,71 @@ TEST_F(IndexedMemtableTest, LookUpsLeaveNothingBehind) {
   const size_t before = mallinfo2().uordblks;
   look_up();
   EXPECT_LT(mallinfo2().uordblks, before + 100'000);
+}
+
+// Turns around at every place, with seeks in between, beside a map that does the same.
+TEST_F(IndexedMemtableTest, AnIteratorForASnapshotGoesBothWays) {
+  for (const size_t memtable_bytes : {size_t{64} << 20, size_t{64} << 10}) {
+    open(memtable_bytes);
+    std::mt19937 random(11);
+    const auto write = [&](Rows* model) {
+      const std::string key = some_key(random);
+      const std::string value = std::to_string(random());
+      const std::string other = some_key(random);
+      if (random() % 500 == 0 && key < other) {
+        ASSERT_TRUE(db_->DeleteRange({}, db_->DefaultColumnFamily(), key, other).ok());
+        if (model != nullptr) model->erase(model->lower_bound(key), model->lower_bound(other));
+      } else if (random() % 3 == 0) {
+        ASSERT_TRUE(db_->Delete({}, key).ok());
+        if (model != nullptr) model->erase(key);
+      } else {
+        ASSERT_TRUE(db_->Put({}, key, value).ok());
+        if (model != nullptr) (*model)[key] = value;
+      }
+    };
+    Rows model = rows(nullptr, false);
+    for (int i = 0; i < 5'000; ++i) write(&model);
+    const rocksdb::Snapshot* const snapshot = db_->GetSnapshot();
+    for (int i = 0; i < 5'000; ++i) write(nullptr);
+    const std::unique_ptr<rocksdb::Iterator> at = made_for(snapshot);
+    auto expected = model.end();
+    for (int step = 0; step < 20'000; ++step) {
+      const std::string key = some_key(random);
+      switch (expected == model.end() ? random() % 4 : random() % 8) {
+        case 0:
+          at->Seek(key);
+          expected = model.lower_bound(key);
+          break;
+        case 1:
+          at->SeekForPrev(key);
+          expected = model.upper_bound(key);
+          expected = expected == model.begin() ? model.end() : std::prev(expected);
+          break;
+        case 2:
+          at->SeekToFirst();
+          expected = model.begin();
+          break;
+        case 3:
+          at->SeekToLast();
+          expected = model.empty() ? model.end() : std::prev(model.end());
+          break;
+        case 4:
+        case 5:
+          at->Next();
+          ++expected;
+          break;
+        default:
+          at->Prev();
+          expected = expected == model.begin() ? model.end() : std::prev(expected);
+      }
+      ASSERT_EQ(at->Valid(), expected != model.end()) << step;
+      if (!at->Valid()) continue;
+      ASSERT_EQ(at->key(), expected->first);
+      ASSERT_EQ(at->value(), expected->second);
+      if (step % 10 == 0) write(nullptr);
+    }
+    db_->ReleaseSnapshot(snapshot);
+  }
 }
 
 TEST_F(IndexedMemtableTest, SeeksToBothSidesOfAKey) {

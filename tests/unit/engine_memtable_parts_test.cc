@@ -37,8 +37,12 @@ class Entries {
     char* const entry = const_cast<char*>(node->entry());
     entry[0] = static_cast<char>(bytes.size());
     std::memcpy(entry + 1, bytes.data(), bytes.size());
-    if (!ordered.insert(node, height)) return false;
-    index.add(entry);
+    const KeyIndex::Place place = index.place_of(key);
+    OrderedEntries::Node* const newest =
+        place.newest() == nullptr ? nullptr : OrderedEntries::node_of(place.newest());
+    if (!ordered.insert(node, height, newest)) return false;
+    if (newest == nullptr || version_of(internal_key_of(newest->entry())) < version)
+      index.set(place, entry);
     return true;
   }
 
@@ -63,10 +67,11 @@ TEST(MemtableParts, TheNewestVersionIsFoundAndTheOlderOnesFollowIt) {
     ASSERT_NE(newest, nullptr);
     EXPECT_EQ(version_of(internal_key_of(newest)), 50u);
     const OrderedEntries::Node* node = OrderedEntries::node_of(newest);
-    for (uint64_t version = 50; version >= 1; --version, node = node->next()) {
+    for (uint64_t version = 50; version >= 1; --version, node = node->older()) {
       ASSERT_NE(node, nullptr);
       EXPECT_EQ(internal_key_of(node->entry()), internal_key(numbered(i), version));
     }
+    EXPECT_EQ(node, nullptr);
   }
   EXPECT_EQ(entries.index.find("key"), nullptr);
   EXPECT_EQ(entries.index.find(""), nullptr);
@@ -76,13 +81,24 @@ TEST(MemtableParts, AnOlderVersionThatComesLaterIsNotTheNewest) {
   Entries entries;
   ASSERT_TRUE(entries.add("a", 5));
   ASSERT_TRUE(entries.add("a", 3));
-  EXPECT_EQ(version_of(internal_key_of(entries.index.find("a"))), 5u);
+  ASSERT_TRUE(entries.add("a", 7));
+  ASSERT_TRUE(entries.add("a", 4));
+  std::vector<uint64_t> versions;
+  for (auto* at = OrderedEntries::node_of(entries.index.find("a")); at != nullptr;
+       at = const_cast<OrderedEntries::Node*>(at->older()))
+    versions.push_back(version_of(internal_key_of(at->entry())));
+  EXPECT_EQ(versions, (std::vector<uint64_t>{7, 5, 4, 3}));
+  EXPECT_EQ(entries.ordered.first_key()->newest()->entry(), entries.index.find("a"));
+  EXPECT_EQ(entries.ordered.first_key()->next_key(), nullptr);
 }
 
 TEST(MemtableParts, TheSameVersionIsRefused) {
   Entries entries;
   EXPECT_TRUE(entries.add("a", 1));
   EXPECT_FALSE(entries.add("a", 1));
+  EXPECT_TRUE(entries.add("a", 3));
+  EXPECT_TRUE(entries.add("a", 2));
+  for (uint64_t version = 1; version <= 3; ++version) EXPECT_FALSE(entries.add("a", version));
 }
 
 TEST(MemtableParts, ReadersSeeWhatWasAddedBeforeItWasTold) {
@@ -100,18 +116,17 @@ TEST(MemtableParts, ReadersSeeWhatWasAddedBeforeItWasTold) {
         const std::string key = numbered(static_cast<int>(random() % static_cast<uint32_t>(seen)));
         const char* const entry = entries.index.find(key);
         if (entry == nullptr || key_of(internal_key_of(entry)) != key) wrong = true;
-        const OrderedEntries::Node* const node =
-            entries.ordered.at_or_after(internal_key(key, ~0ull));
+        const OrderedEntries::Node* const node = entries.ordered.key_at_or_after(key);
         if (node == nullptr || key_of(internal_key_of(node->entry())) != key) wrong = true;
-        const OrderedEntries::Node* const last = entries.ordered.last();
+        const OrderedEntries::Node* const last = entries.ordered.last_key();
         if (last == nullptr || last->entry() == nullptr) wrong = true;
         std::string before;
         int steps = 0;
-        for (const auto* at = entries.ordered.first(); at != nullptr && steps < 50; ++steps) {
+        for (const auto* at = entries.ordered.first_key(); at != nullptr && steps < 50; ++steps) {
           const std::string_view now = key_of(internal_key_of(at->entry()));
           if (now < before) wrong = true;
           before = now;
-          at = at->next();
+          at = at->next_key();
         }
       }
     });
@@ -134,9 +149,8 @@ TEST(MemtableParts, WhatIsAddedBeforeAKeyIsNotTakenForIt) {
   std::vector<std::thread> readers;
   for (int i = 0; i < 2; ++i) {
     readers.emplace_back([&] {
-      const std::string wanted = internal_key("z", ~0ull);
       while (!ended) {
-        const OrderedEntries::Node* const node = entries.ordered.at_or_after(wanted);
+        const OrderedEntries::Node* const node = entries.ordered.key_at_or_after("z");
         if (node == nullptr || key_of(internal_key_of(node->entry())) != "z") ++wrong;
       }
     });

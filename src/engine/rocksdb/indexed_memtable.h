@@ -1,9 +1,12 @@
 // A memtable for RocksDB in place of its own: with an index from each key to its newest version, so
-// that a look-up of one key, which every request makes, is a hash and one comparison; and with a
-// list that compares numbers for most steps. See docs/decisions/memtable.md.
+// that a look-up of one key, which every request makes, is a hash and one comparison; with a list
+// of keys that compares numbers for most steps; and with each key's versions in a chain. See
+// docs/decisions/memtable.md.
 #pragma once
 
 #include <rocksdb/memtablerep.h>
+
+#include <cstdint>
 
 namespace stator::engine {
 
@@ -18,6 +21,17 @@ class IndexedMemtableFactory final : public rocksdb::MemTableRepFactory {
                                           const rocksdb::SliceTransform* transform,
                                           rocksdb::Logger* logger) override;
   bool CanHandleDuplicatedKey() const override { return true; }
+};
+
+// As long as it is there, the iterators that this thread makes are for a snapshot with this
+// sequence number: they come to at most one version of each key in a memtable, the newest that the
+// snapshot has. (Without merges, which are not used, a snapshot needs no other.)
+class ReadingAt {
+ public:
+  explicit ReadingAt(uint64_t sequence);
+  ~ReadingAt();
+  ReadingAt(const ReadingAt&) = delete;
+  ReadingAt& operator=(const ReadingAt&) = delete;
 };
 
 }  // namespace stator::engine

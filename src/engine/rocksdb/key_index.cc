@@ -48,9 +48,16 @@ KeyIndex::KeyIndex() {
   grow_to(kFirstSlots);
 }
 
-void KeyIndex::add(const char* entry) {
+KeyIndex::Place KeyIndex::place_of(std::string_view key) {
   if ((used_ + 1) * 2 > all_.back()->size()) grow_to(all_.back()->size() * 2);
-  if (put(*all_.back(), entry)) ++used_;
+  return place_in(*all_.back(), key);
+}
+
+void KeyIndex::set(const Place& place, const char* entry) {
+  const auto address = reinterpret_cast<uintptr_t>(entry);
+  assert(address >> kAddressBits == 0);
+  place.slot_->store(place.tag_ << kAddressBits | address, std::memory_order_release);
+  if (place.newest_ == nullptr) ++used_;
 }
 
 const char* KeyIndex::find(std::string_view key) const {
@@ -71,7 +78,9 @@ void KeyIndex::grow_to(size_t size) {
   if (!all_.empty()) {
     for (const std::atomic<uint64_t>& slot : *all_.back()) {
       const uint64_t word = slot.load(std::memory_order_relaxed);
-      if (word != 0) put(*next, entry_of(word));
+      if (word == 0) continue;
+      const std::string_view key = key_of(internal_key_of(entry_of(word)));
+      place_in(*next, key).slot_->store(word, std::memory_order_relaxed);
     }
   }
   all_.push_back(std::move(next));
@@ -79,27 +88,20 @@ void KeyIndex::grow_to(size_t size) {
   size_bytes_.fetch_add(size * sizeof(uint64_t), std::memory_order_relaxed);
 }
 
-// True if the key is new there.
-bool KeyIndex::put(Slots& slots, const char* entry) {
-  const std::string_view internal_key = internal_key_of(entry);
-  const std::string_view key = key_of(internal_key);
+KeyIndex::Place KeyIndex::place_in(Slots& slots, std::string_view key) {
   const uint64_t hash = hash_of(key);
-  const auto address = reinterpret_cast<uintptr_t>(entry);
-  assert(address >> kAddressBits == 0);
-  const uint64_t word = tag_of(hash) << kAddressBits | address;
   const size_t mask = slots.size() - 1;
+  Place place;
+  place.tag_ = tag_of(hash);
   for (size_t at = hash & mask;; at = (at + 1) & mask) {
+    place.slot_ = &slots[at];
     const uint64_t slot = slots[at].load(std::memory_order_relaxed);
-    if (slot == 0) {
-      slots[at].store(word, std::memory_order_release);
-      return true;
-    }
-    if (tag_of(slot) != tag_of(hash)) continue;
-    const std::string_view other = internal_key_of(entry_of(slot));
-    if (key_of(other) != key) continue;
-    if (version_of(other) < version_of(internal_key))
-      slots[at].store(word, std::memory_order_release);
-    return false;
+    if (slot == 0) return place;
+    if (tag_of(slot) != place.tag_) continue;
+    const char* const entry = entry_of(slot);
+    if (key_of(internal_key_of(entry)) != key) continue;
+    place.newest_ = entry;
+    return place;
   }
 }
 

@@ -19,8 +19,21 @@ class KeyIndex {
   KeyIndex(const KeyIndex&) = delete;
   KeyIndex& operator=(const KeyIndex&) = delete;
 
-  // An entry as memtable_entry.h has it; it stays where it is.
-  void add(const char* entry);
+  // Where a key is, or is to be: good for one set() and until the next place_of().
+  class Place {
+   public:
+    // The key's newest entry, or null.
+    const char* newest() const { return newest_; }
+
+   private:
+    friend class KeyIndex;
+    std::atomic<uint64_t>* slot_ = nullptr;
+    uint64_t tag_ = 0;
+    const char* newest_ = nullptr;
+  };
+  Place place_of(std::string_view key);
+  // Its newest entry from now on, as memtable_entry.h has it; it stays where it is.
+  void set(const Place& place, const char* entry);
   // The newest entry of `key`, or null. From any thread.
   const char* find(std::string_view key) const;
   size_t size_bytes() const { return size_bytes_.load(std::memory_order_relaxed); }
@@ -29,7 +42,7 @@ class KeyIndex {
   using Slots = std::vector<std::atomic<uint64_t>>;
 
   void grow_to(size_t size);
-  static bool put(Slots& slots, const char* entry);
+  static Place place_in(Slots& slots, std::string_view key);
 
   // Readers may be in the smaller ones still, which together are as large as the last.
   std::vector<std::unique_ptr<Slots>> all_;

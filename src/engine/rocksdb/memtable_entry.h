@@ -12,6 +12,7 @@
 namespace stator::engine {
 
 inline constexpr size_t kVersionBytes = 8;
+inline constexpr int kKindBits = 8;  // the lowest of them
 
 inline std::string_view internal_key_of(const char* entry) {
   uint32_t length = 0;

@@ -22,7 +22,7 @@ uint64_t prefix_of(std::string_view key) {
 }  // namespace
 
 OrderedEntries::OrderedEntries() {
-  static_assert(sizeof(Node) == 2 * sizeof(uint64_t) && alignof(Node) == sizeof(uint64_t));
+  static_assert(sizeof(Node) == 4 * sizeof(uint64_t) && alignof(Node) == sizeof(uint64_t));
   static_assert(sizeof(std::atomic<Node*>) == sizeof(uint64_t));
 }
 
@@ -53,17 +53,14 @@ OrderedEntries::Node* OrderedEntries::make(char* memory, int height) {
   return new (at) Node();
 }
 
-bool OrderedEntries::is_before(const Node& node, uint64_t prefix, std::string_view internal_key) {
+bool OrderedEntries::is_before(const Node& node, uint64_t prefix, std::string_view key) {
   if (node.prefix_ != prefix) return node.prefix_ < prefix;
-  const std::string_view other = internal_key_of(node.entry());
-  const int order = key_of(other).compare(key_of(internal_key));
-  if (order != 0) return order < 0;
-  return version_of(other) > version_of(internal_key);
+  return key_of(internal_key_of(node.entry())) < key;
 }
 
-// The last node before `internal_key` and the first one that is not; into `path` the like of the
-// former on each level.
-OrderedEntries::Gap OrderedEntries::find(uint64_t prefix, std::string_view internal_key,
+// The last node before `key` and the first one that is not; into `path` the like of the former on
+// each level.
+OrderedEntries::Gap OrderedEntries::find(uint64_t prefix, std::string_view key,
                                          std::array<Node*, kMaxHeight>* path) const {
   const Node* at = head();
   const Node* not_before = nullptr;  // found so on a level above
@@ -72,7 +69,7 @@ OrderedEntries::Gap OrderedEntries::find(uint64_t prefix, std::string_view inter
     while (next != nullptr && next != not_before) {
       const Node* const after = next->next(level);
       __builtin_prefetch(after);
-      if (!is_before(*next, prefix, internal_key)) break;
+      if (!is_before(*next, prefix, key)) break;
       at = next;
       next = after;
     }
@@ -82,13 +79,19 @@ OrderedEntries::Gap OrderedEntries::find(uint64_t prefix, std::string_view inter
   return {at, not_before};
 }
 
-bool OrderedEntries::insert(Node* node, int height) {
-  const std::string_view internal_key = internal_key_of(node->entry());
-  node->prefix_ = prefix_of(key_of(internal_key));
+bool OrderedEntries::insert(Node* node, int height, Node* newest) {
+  if (newest != nullptr) return insert_version(node, newest);
+  insert_key(node, height);
+  return true;
+}
+
+void OrderedEntries::insert_key(Node* node, int height) {
+  const std::string_view key = key_of(internal_key_of(node->entry()));
+  node->prefix_ = prefix_of(key);
+  node->newest_.store(node, std::memory_order_relaxed);
   std::array<Node*, kMaxHeight> path;
   const int height_before = height_.load(std::memory_order_relaxed);
-  const Node* const after = find(node->prefix_, internal_key, &path).after;
-  if (after != nullptr && internal_key_of(after->entry()) == internal_key) return false;
+  find(node->prefix_, key, &path);
   if (height > height_before) {
     std::fill(path.begin() + height_before, path.begin() + height, head());
     // A reader that sees the new height but not the node finds nothing on the levels above.
@@ -99,24 +102,47 @@ bool OrderedEntries::insert(Node* node, int height) {
     node->link(level).store(link.load(std::memory_order_relaxed), std::memory_order_relaxed);
     link.store(node, std::memory_order_release);
   }
+}
+
+// Nearly always as the newest one.
+bool OrderedEntries::insert_version(Node* node, Node* newest) {
+  Node* const key = newest->stands_for_key();
+  const uint64_t version = version_of(internal_key_of(node->entry()));
+  node->links_[0].store(key, std::memory_order_relaxed);
+  std::atomic<Node*>* link = &key->newest_;
+  Node* next = newest;
+  for (; next != nullptr; next = link->load(std::memory_order_relaxed)) {
+    const uint64_t other = version_of(internal_key_of(next->entry()));
+    if (other == version) return false;
+    if (other < version) break;
+    link = &next->older_;
+  }
+  node->older_.store(next, std::memory_order_relaxed);
+  link->store(node, std::memory_order_release);
   return true;
 }
 
-const OrderedEntries::Node* OrderedEntries::at_or_after(std::string_view internal_key) const {
-  return find(prefix_of(key_of(internal_key)), internal_key, nullptr).after;
+const OrderedEntries::Node* OrderedEntries::key_at_or_after(std::string_view key) const {
+  return find(prefix_of(key), key, nullptr).after;
 }
 
-const OrderedEntries::Node* OrderedEntries::before(std::string_view internal_key) const {
-  const Node* const node = find(prefix_of(key_of(internal_key)), internal_key, nullptr).before;
+const OrderedEntries::Node* OrderedEntries::key_before(std::string_view key) const {
+  const Node* const node = find(prefix_of(key), key, nullptr).before;
   return node == head() ? nullptr : node;
 }
 
-const OrderedEntries::Node* OrderedEntries::last() const {
+const OrderedEntries::Node* OrderedEntries::last_key() const {
   const Node* at = head();
   for (int level = height_.load(std::memory_order_relaxed) - 1; level >= 0; --level) {
     while (const Node* const next = at->next(level)) at = next;
   }
   return at == head() ? nullptr : at;
+}
+
+const OrderedEntries::Node* version_at(const OrderedEntries::Node* newest, uint64_t version) {
+  while (newest != nullptr && version_of(internal_key_of(newest->entry())) > version)
+    newest = newest->older();
+  return newest;
 }
 
 }  // namespace stator::engine

@@ -145,8 +145,8 @@ int cache_shard_bits(size_t capacity) {
 
 rocksdb::Options make_options(const RocksdbOptions& options) {
   rocksdb::BlockBasedTableOptions table;
-  table.block_cache = rocksdb::NewLRUCache(options.block_cache_bytes,
-                                           cache_shard_bits(options.block_cache_bytes));
+  table.block_cache =
+      rocksdb::NewLRUCache(options.block_cache_bytes, cache_shard_bits(options.block_cache_bytes));
   table.cache_index_and_filter_blocks = true;
   table.cache_index_and_filter_blocks_with_high_priority = true;
   table.pin_l0_filter_and_index_blocks_in_cache = true;
@@ -420,6 +420,8 @@ void Store::write_metrics(metrics::Text& text) {
 
 Store::Found Store::get(bool cached, const rocksdb::Snapshot* snapshot, std::string_view key,
                         std::string& value) {
+  std::optional<FileReads::Watch> watch;
+  if (!cached) watch.emplace(file_reads_);
   const Found found = look_up(cached, snapshot, key, value);
   if (found != Found::kNotInMemory) {
     (cached || durability_ == Durability::kMemory ? memory_reads_ : disk_reads_).add();

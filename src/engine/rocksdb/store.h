@@ -15,6 +15,7 @@
 #include "common/metrics.h"
 #include "engine/engine.h"
 #include "engine/rocksdb/data_directory.h"
+#include "engine/rocksdb/file_reads.h"
 #include "engine/rocksdb/log_order.h"
 #include "engine/rocksdb/rocksdb_engine.h"
 
@@ -62,6 +63,8 @@ class Store {
 
   void write_metrics(metrics::Text& text);
 
+  // Reads that are not from memory are watched here.
+  FileReads& file_reads() { return file_reads_; }
   // True if a scan does not have to wait for a disk, whatever its range.
   bool scans_stay_in_memory() const {
     return durability_ == Durability::kMemory || !has_files_->load();
@@ -87,6 +90,7 @@ class Store {
   uint64_t opened_version_ = 0;
   metrics::Counter memory_reads_;
   metrics::Counter disk_reads_;
+  FileReads file_reads_;
   const std::shared_ptr<std::atomic<bool>> has_files_;  // beside the log
   const std::shared_ptr<std::atomic<bool>> stopped_;    // by an error of the log
 };
