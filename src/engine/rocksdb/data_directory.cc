@@ -53,12 +53,17 @@ void sync_directory(const std::filesystem::path& directory, const std::filesyste
   if (failed != 0) throw_errno(named, "fsync", failed);
 }
 
-void make_directory(const std::filesystem::path& directory) {
+// True if it was not there.
+bool make_directory(const std::filesystem::path& directory) {
   std::error_code error;
   const bool created = std::filesystem::create_directories(directory, error);
   if (error) throw_errno(directory, "cannot be created", error.value());
   if (!std::filesystem::is_directory(directory, error)) throw_errno(directory, "open", ENOTDIR);
-  if (!created) return;
+  return created;
+}
+
+// So that a directory that was made stays.
+void sync_parent(const std::filesystem::path& directory) {
   const std::filesystem::path parent =
       std::filesystem::absolute(directory).lexically_normal().parent_path();
   // A trailing slash makes the directory its own parent; syncing it does no harm.
@@ -94,15 +99,18 @@ std::optional<uint64_t> read_log_start(const std::filesystem::path& directory) {
 
 DataDirectory::DataDirectory(const std::filesystem::path& directory, bool read_only)
     : directory_(directory), data_(directory / "rocksdb") {
+  bool created = false;
   if (!read_only) {
-    make_directory(directory_);
+    created = make_directory(directory_);
   } else if (std::error_code error; !std::filesystem::is_directory(data_, error)) {
     throw_no_data(directory_);
   }
   lock(read_only);
   try {
     check_format(read_only);
-    if (!read_only) make_directory(data_);
+    // After what was written into it, whose flush mostly is one for both.
+    if (created) sync_parent(directory_);
+    if (!read_only && make_directory(data_)) sync_parent(data_);
     log_start_ = read_log_start(directory_);
   } catch (...) {
     if (lock_file_ >= 0) ::close(lock_file_);
