@@ -1,5 +1,7 @@
 #include "common/ids.h"
 
+#include <algorithm>
+
 #include "common/system_random.h"
 
 namespace stator {
@@ -36,8 +38,11 @@ std::string RandomIds::request_id() {
   static constexpr size_t kPerWord = 12;  // twelve times five bits of each word
   const Words words = draw();
   std::string id(kRequestIdSize, '0');
-  for (size_t i = 0; i < kRequestIdSize; ++i) {
-    id[i] = kAlphabet[(words[i / kPerWord] >> (5 * (i % kPerWord))) & 31];
+  char* at = id.data();
+  size_t left = kRequestIdSize;
+  for (uint64_t word : words) {
+    for (size_t i = std::min(left, kPerWord); i > 0; --i, --left, word >>= 5)
+      *at++ = kAlphabet[word & 31];
   }
   return id;
 }

@@ -1,24 +1,41 @@
 #include "net/http_message.h"
 
+#include <algorithm>
+#include <cstring>
+
 namespace stator::net {
 
 namespace {
 char lower(char c) {
   return c >= 'A' && c <= 'Z' ? static_cast<char>(c + ('a' - 'A')) : c;
 }
+
+bool equals_by_letter(std::string_view left, std::string_view right) {
+  return std::equal(left.begin(), left.end(), right.begin(),
+                    [](char one, char other) { return lower(one) == lower(other); });
+}
+
 }  // namespace
 
 bool equals_ignoring_case(std::string_view left, std::string_view right) {
   if (left.size() != right.size()) return false;
-  for (size_t i = 0; i < left.size(); ++i) {
-    if (lower(left[i]) != lower(right[i])) return false;
+  size_t at = 0;
+  for (; at + 8 <= left.size(); at += 8) {
+    uint64_t one = 0;
+    uint64_t other = 0;
+    std::memcpy(&one, left.data() + at, sizeof one);
+    std::memcpy(&other, right.data() + at, sizeof other);
+    if (one == other) continue;
+    // The case of a letter is one bit.
+    if (((one ^ other) & ~uint64_t{0x2020202020202020}) != 0) return false;
+    if (!equals_by_letter(left.substr(at, 8), right.substr(at, 8))) return false;
   }
-  return true;
+  return equals_by_letter(left.substr(at), right.substr(at));
 }
 
 std::string_view Request::header(std::string_view name) const {
   for (auto it = headers.rbegin(); it != headers.rend(); ++it) {
-    if (equals_ignoring_case(it->name, name)) return it->value;
+    if (it->name.size() == name.size() && equals_ignoring_case(it->name, name)) return it->value;
   }
   return {};
 }

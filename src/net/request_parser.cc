@@ -1,37 +1,79 @@
 #include "net/request_parser.h"
 
-#include <boost/beast/http/error.hpp>
-
-#include <limits>
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <utility>
 
 namespace stator::net {
-
-namespace http = boost::beast::http;
 
 namespace {
 
 constexpr size_t kMaxHeaders = 128;
-// "0\r\n\r\n" is the shortest end of a chunked body. Beast, given less of it, runs into an
-// assertion; and whatever a '0' of a body begins, this much is to come.
-constexpr std::string_view kEndOfChunked = "0\r\n\r\n";
+// Longer than any method: what begins otherwise is not HTTP.
+constexpr size_t kMaxMethod = 32;
 
-Method to_method(http::verb verb) {
-  switch (verb) {
-    case http::verb::get:
-      return Method::kGet;
-    case http::verb::head:
-      return Method::kHead;
-    case http::verb::post:
-      return Method::kPost;
-    case http::verb::put:
-      return Method::kPut;
-    case http::verb::delete_:
-      return Method::kDelete;
-    case http::verb::options:
-      return Method::kOptions;
-    default:
-      return Method::kOther;
+constexpr std::array<bool, 256> make_token_characters() {
+  std::array<bool, 256> is_token{};
+  for (int c = '0'; c <= '9'; ++c) is_token[static_cast<size_t>(c)] = true;
+  for (int c = 'a'; c <= 'z'; ++c) is_token[static_cast<size_t>(c)] = true;
+  for (int c = 'A'; c <= 'Z'; ++c) is_token[static_cast<size_t>(c)] = true;
+  for (const char c : std::string_view("!#$%&'*+-.^_`|~")) is_token[static_cast<size_t>(c)] = true;
+  return is_token;
+}
+constexpr std::array<bool, 256> kIsToken = make_token_characters();
+
+bool is_token(std::string_view text) {
+  return !text.empty() && std::all_of(text.begin(), text.end(), [](char c) {
+    return kIsToken[static_cast<unsigned char>(c)];
+  });
+}
+
+bool is_control(char c) {
+  const auto byte = static_cast<unsigned char>(c);
+  return byte < 0x20 || byte == 0x7f;
+}
+
+// True if one of eight characters is a control character.
+bool any_control(uint64_t eight) {
+  constexpr uint64_t kOnes = 0x0101010101010101;
+  constexpr uint64_t kHigh = 0x80 * kOnes;
+  const uint64_t deleted = eight ^ 0x7f * kOnes;
+  return (((eight - 0x20 * kOnes) & ~eight) | ((deleted - kOnes) & ~deleted)) & kHigh;
+}
+
+// Control characters are refused wherever they are, but for tabs in values.
+bool has_control(std::string_view text, bool allow_tabs) {
+  const auto is_bad = [allow_tabs](char c) { return is_control(c) && !(allow_tabs && c == '\t'); };
+  size_t at = 0;
+  for (; at + 8 <= text.size(); at += 8) {
+    uint64_t eight = 0;
+    std::memcpy(&eight, text.data() + at, sizeof eight);
+    if (any_control(eight) && std::any_of(text.begin() + at, text.begin() + at + 8, is_bad))
+      return true;
   }
+  return std::any_of(text.begin() + at, text.end(), is_bad);
+}
+
+bool is_space(char c) {
+  return c == ' ' || c == '\t';
+}
+
+std::string_view trim(std::string_view text) {
+  while (!text.empty() && is_space(text.front())) text.remove_prefix(1);
+  while (!text.empty() && is_space(text.back())) text.remove_suffix(1);
+  return text;
+}
+
+Method to_method(std::string_view name) {
+  static constexpr std::pair<std::string_view, Method> kMethods[] = {
+      {"POST", Method::kPost}, {"GET", Method::kGet},       {"HEAD", Method::kHead},
+      {"PUT", Method::kPut},   {"DELETE", Method::kDelete}, {"OPTIONS", Method::kOptions},
+  };
+  for (const auto& [known, method] : kMethods) {
+    if (name == known) return method;
+  }
+  return Method::kOther;
 }
 
 // "http://host:8000/path" is how a client speaks to a proxy; a server must take it too.
@@ -43,16 +85,61 @@ std::string_view without_authority(std::string_view target) {
   return path == std::string_view::npos ? std::string_view("/") : target.substr(path);
 }
 
-}  // namespace
-
-RequestParser::RequestParser(Request& request, uint64_t body_limit, uint32_t header_limit_bytes)
-    : request_(request), header_limit_bytes_(header_limit_bytes) {
-  this->body_limit(body_limit);
-  // Beast counts from where the bytes given to it begin, so where its limit lies depends on how
-  // they arrive.
-  header_limit(std::numeric_limits<uint32_t>::max());
-  eager(false);
+// Calls `use` with each element of a list with commas.
+template <typename Use>
+void for_each_element(std::string_view list, const Use& use) {
+  for (;;) {
+    const size_t comma = list.find(',');
+    use(trim(list.substr(0, comma)));
+    if (comma == std::string_view::npos) return;
+    list.remove_prefix(comma + 1);
+  }
 }
+
+// A line without its carriage return, or nothing if it has none.
+std::optional<std::string_view> without_return(std::string_view line) {
+  if (line.empty() || line.back() != '\r') return std::nullopt;
+  return line.substr(0, line.size() - 1);
+}
+
+struct Field {
+  std::string_view name;
+  std::string_view value;
+};
+
+// A line that begins with white space goes on with the one before: that is obsolete, and a server
+// may refuse it.
+std::optional<Field> split_field(std::string_view line) {
+  const size_t colon = line.find(':');
+  if (colon == std::string_view::npos) return std::nullopt;
+  const Field field{line.substr(0, colon), trim(line.substr(colon + 1))};
+  if (!is_token(field.name) || has_control(field.value, true)) return std::nullopt;
+  return field;
+}
+
+int hex_digit(char c) {
+  if (c >= '0' && c <= '9') return c - '0';
+  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
+  if (c >= 'A' && c <= 'F') return c - 'A' + 10;
+  return -1;
+}
+
+// "1f", "1f;name=value".
+std::optional<uint64_t> read_chunk_size(std::string_view line) {
+  constexpr size_t kMaxDigits = 15;
+  uint64_t size = 0;
+  size_t digits = 0;
+  for (; digits < line.size() && hex_digit(line[digits]) >= 0; ++digits) {
+    if (digits == kMaxDigits) return std::nullopt;
+    size = size * 16 + static_cast<uint64_t>(hex_digit(line[digits]));
+  }
+  const std::string_view rest = line.substr(digits);
+  const bool is_good = digits > 0 && (rest.empty() || trim(rest).starts_with(';'));
+  if (!is_good || has_control(rest, true)) return std::nullopt;
+  return size;
+}
+
+}  // namespace
 
 RequestParser::State RequestParser::fail(int status) {
   failed_status_ = status;
@@ -60,86 +147,213 @@ RequestParser::State RequestParser::fail(int status) {
 }
 
 RequestParser::State RequestParser::feed(std::string_view bytes, size_t& used) {
-  used = 0;
-  while (used < bytes.size()) {
-    const bool may_be_end = header_done_ && chunked() && bytes[used] == kEndOfChunked[0];
-    if (may_be_end && bytes.size() - used < kEndOfChunked.size()) break;
-    feeding_ = bytes.substr(used);
-    error_code ec;
-    const size_t now = put(boost::asio::const_buffer(feeding_.data(), feeding_.size()), ec);
-    used += now;
-    if (!header_done_) {
-      // As much as the header has at least, and exactly once it has ended.
-      const bool has_ended = !ec && is_header_done();
-      const size_t seen = header_bytes_ + (has_ended ? now : feeding_.size() + 1);
-      if ((has_ended || ec == http::error::need_more) && seen > header_limit_bytes_)
-        return fail(431);
-      header_bytes_ += now;
-    }
-    if (ec == http::error::need_more) return State::kNeedMore;
-    if (ec == http::error::body_limit) return fail(413);
-    if (ec == http::error::header_limit) return fail(431);
-    if (ec == http::error::bad_version) return fail(505);
-    if (ec) return fail(failed_status_ == 0 ? 400 : failed_status_);
-    if (is_done()) return State::kDone;
-    if (is_header_done() && !header_done_) {
-      header_done_ = true;
-      return State::kHeader;
-    }
+  std::string_view rest = bytes;
+  Step step;
+  while (!step) step = read_part(rest);
+  used = bytes.size() - rest.size();
+  return *step;
+}
+
+RequestParser::Step RequestParser::read_part(std::string_view& rest) {
+  switch (part_) {
+    case Part::kRequestLine:
+      return read_request_line(rest);
+    case Part::kFields:
+      return read_field(rest);
+    case Part::kBody:
+      return read_body(rest);
+    case Part::kChunkHead:
+      return read_chunk_head(rest);
+    case Part::kChunk:
+      return read_chunk(rest);
+    case Part::kChunkEnd:
+      return read_chunk_end(rest);
+    case Part::kTrailer:
+      return read_trailer(rest);
   }
+  return fail(500);
+}
+
+std::optional<std::string_view> RequestParser::take_line(std::string_view& rest) {
+  const size_t end = rest.find('\n', searched_);
+  if (end == std::string_view::npos) {
+    searched_ = rest.size();
+    return std::nullopt;
+  }
+  searched_ = 0;
+  const std::string_view line = rest.substr(0, end);
+  rest.remove_prefix(end + 1);
+  return line;
+}
+
+// At least one byte of it is to come.
+RequestParser::Step RequestParser::wait_for_header(std::string_view rest) {
+  if (header_bytes_ + rest.size() >= header_limit_) return fail(431);
   return State::kNeedMore;
 }
 
-void RequestParser::on_request_impl(http::verb method, string_view, string_view target, int version,
-                                    error_code&) {
+RequestParser::Step RequestParser::read_request_line(std::string_view& rest) {
+  const std::optional<std::string_view> line = take_line(rest);
+  if (!line) {
+    // Whoever speaks something else is told so at once: it may not have lines at all.
+    const std::string_view start = rest.substr(0, kMaxMethod);
+    const std::string_view method = start.substr(0, start.find(' '));
+    if (!start.empty() && (!is_token(method) || method.size() == kMaxMethod)) return fail(400);
+    return wait_for_header(rest);
+  }
+  header_bytes_ = line->size() + 1;
+  if (header_bytes_ > header_limit_) return fail(431);
+  const size_t after_method = line->find(' ');
+  if (after_method == std::string_view::npos) return fail(400);
+  const std::string_view method = line->substr(0, after_method);
+  const size_t after_target = line->find(' ', after_method + 1);
+  const std::string_view target =
+      line->substr(after_method + 1, after_target - std::min(after_target, after_method + 1));
+  if (!is_token(method) || !set_target(target)) return fail(400);
+  if (after_target == std::string_view::npos) return fail(400);
   request_.method = to_method(method);
-  is_http_11_ = version == 11;
-  const std::string_view local = without_authority({target.data(), target.size()});
+  const std::string_view version = line->substr(after_target + 1);
+  is_http_11_ = version == "HTTP/1.1\r";
+  if (!is_http_11_ && version != "HTTP/1.0\r") return fail(505);
+  part_ = Part::kFields;
+  return std::nullopt;
+}
+
+bool RequestParser::set_target(std::string_view target) {
+  if (target.empty() || has_control(target, false)) return false;
+  const std::string_view local = without_authority(target);
   const size_t question = local.find('?');
   request_.path = local.substr(0, question);
   request_.query =
       question == std::string_view::npos ? std::string_view() : local.substr(question + 1);
   if (request_.path.empty()) request_.path = "/";
+  return true;
 }
 
-void RequestParser::on_field_impl(http::field name, string_view name_string, string_view value,
-                                  error_code& ec) {
-  if (header_done_) return;  // a trailer: nothing here needs one
-  // A folded value is not in our buffer but in a copy that is about to go. Folding is obsolete and
-  // a server may refuse it.
-  if (!value.empty() && (value.data() < feeding_.data() ||
-                         value.data() + value.size() > feeding_.data() + feeding_.size())) {
-    ec = http::error::bad_obs_fold;
-    return;
-  }
-  if (request_.headers.size() >= kMaxHeaders) {
-    ec = http::error::header_limit;
-    return;
-  }
-  if (name == http::field::transfer_encoding) has_transfer_encoding_ = true;
-  const std::string_view text(value.data(), value.size());
-  if (name == http::field::expect && equals_ignoring_case(text, "100-continue")) {
-    expects_continue_ = is_http_11_;
-  }
-  request_.headers.push_back({{name_string.data(), name_string.size()}, text});
+RequestParser::Step RequestParser::read_field(std::string_view& rest) {
+  const std::optional<std::string_view> line = take_line(rest);
+  if (!line) return wait_for_header(rest);
+  header_bytes_ += line->size() + 1;
+  if (header_bytes_ > header_limit_) return fail(431);
+  const std::optional<std::string_view> text = without_return(*line);
+  if (!text) return fail(400);
+  if (text->empty()) return end_header();
+  const std::optional<Field> field = split_field(*text);
+  if (!field) return fail(400);
+  const int refused = take_field(field->name, field->value);
+  if (refused != 0) return fail(refused);
+  return std::nullopt;
 }
 
-void RequestParser::on_header_impl(error_code& ec) {
+int RequestParser::take_field(std::string_view name, std::string_view value) {
+  if (request_.headers.size() >= kMaxHeaders) return 431;
+  request_.headers.push_back({name, value});
+  // By their lengths, since nearly none is any of them.
+  switch (name.size()) {
+    case std::string_view("Expect").size():
+      if (equals_ignoring_case(name, "Expect") && equals_ignoring_case(value, "100-continue"))
+        expects_continue_ = is_http_11_;
+      return 0;
+    case std::string_view("Connection").size():
+      if (equals_ignoring_case(name, "Connection")) take_connection(value);
+      return 0;
+    case std::string_view("Proxy-Connection").size():
+      if (equals_ignoring_case(name, "Proxy-Connection")) take_connection(value);
+      return 0;
+    case std::string_view("Content-Length").size():
+      return equals_ignoring_case(name, "Content-Length") ? take_content_length(value) : 0;
+    case std::string_view("Transfer-Encoding").size():
+      if (!equals_ignoring_case(name, "Transfer-Encoding")) return 0;
+      if (has_transfer_encoding_ || content_length_) return 400;
+      has_transfer_encoding_ = true;
+      is_chunked_ = equals_ignoring_case(value, "chunked");
+      return 0;
+    default:
+      return 0;
+  }
+}
+
+// The same length twice is as good as once.
+int RequestParser::take_content_length(std::string_view value) {
+  constexpr size_t kMaxDigits = 18;
+  if (has_transfer_encoding_ || value.empty() || value.size() > kMaxDigits) return 400;
+  uint64_t length = 0;
+  for (const char c : value) {
+    if (c < '0' || c > '9') return 400;
+    length = length * 10 + static_cast<uint64_t>(c - '0');
+  }
+  if (content_length_.value_or(length) != length) return 400;
+  content_length_ = length;
+  return 0;
+}
+
+void RequestParser::take_connection(std::string_view value) {
+  for_each_element(value, [this](std::string_view option) {
+    if (equals_ignoring_case(option, "close")) closes_ = true;
+    if (equals_ignoring_case(option, "keep-alive")) keeps_ = true;
+  });
+}
+
+RequestParser::State RequestParser::end_header() {
   // An encoding that is not understood hides where the body ends; so does any encoding in HTTP/1.0.
-  if (has_transfer_encoding_ && (!chunked() || !is_http_11_)) {
-    failed_status_ = is_http_11_ ? 501 : 400;
-    ec = http::error::bad_transfer_encoding;
+  if (has_transfer_encoding_ && !is_http_11_) return fail(400);
+  if (has_transfer_encoding_ && !is_chunked_) return fail(501);
+  if (is_chunked_) {
+    part_ = Part::kChunkHead;
+    return State::kHeader;
   }
+  left_ = body_size();
+  if (left_ > body_limit_) return fail(413);
+  part_ = Part::kBody;
+  return left_ == 0 ? State::kDone : State::kHeader;
 }
 
-std::size_t RequestParser::on_body_impl(string_view body, error_code&) {
-  request_.body.append(body.data(), body.size());
-  return body.size();
+RequestParser::Step RequestParser::read_body(std::string_view& rest) {
+  const size_t now = static_cast<size_t>(std::min<uint64_t>(left_, rest.size()));
+  request_.body.append(rest.substr(0, now));
+  rest.remove_prefix(now);
+  left_ -= now;
+  return left_ == 0 ? State::kDone : State::kNeedMore;
 }
 
-std::size_t RequestParser::on_chunk_body_impl(std::uint64_t, string_view body, error_code&) {
-  request_.body.append(body.data(), body.size());
-  return body.size();
+RequestParser::Step RequestParser::read_chunk_head(std::string_view& rest) {
+  const std::optional<std::string_view> line = take_line(rest);
+  if (!line) return State::kNeedMore;
+  const std::optional<std::string_view> text = without_return(*line);
+  const std::optional<uint64_t> size = text ? read_chunk_size(*text) : std::nullopt;
+  if (!size) return fail(400);
+  if (*size > body_limit_ || request_.body.size() > body_limit_ - *size) return fail(413);
+  left_ = *size;
+  part_ = left_ == 0 ? Part::kTrailer : Part::kChunk;
+  return std::nullopt;
+}
+
+RequestParser::Step RequestParser::read_chunk(std::string_view& rest) {
+  if (read_body(rest) == State::kNeedMore) return State::kNeedMore;
+  part_ = Part::kChunkEnd;
+  return std::nullopt;
+}
+
+RequestParser::Step RequestParser::read_chunk_end(std::string_view& rest) {
+  static constexpr std::string_view kEnd = "\r\n";
+  if (rest.substr(0, kEnd.size()) != kEnd.substr(0, rest.size())) return fail(400);
+  if (rest.size() < kEnd.size()) return State::kNeedMore;
+  rest.remove_prefix(kEnd.size());
+  part_ = Part::kChunkHead;
+  return std::nullopt;
+}
+
+// Nothing here needs one.
+RequestParser::Step RequestParser::read_trailer(std::string_view& rest) {
+  const std::optional<std::string_view> line = take_line(rest);
+  if (!line) return State::kNeedMore;
+  trailer_bytes_ += line->size() + 1;
+  if (trailer_bytes_ > header_limit_) return fail(431);
+  const std::optional<std::string_view> text = without_return(*line);
+  if (!text) return fail(400);
+  if (text->empty()) return State::kDone;
+  if (!split_field(*text)) return fail(400);
+  return std::nullopt;
 }
 
 }  // namespace stator::net

@@ -37,6 +37,23 @@ struct Parsed {
   }
 };
 
+TEST(EqualsIgnoringCase, ChangesLettersOnly) {
+  for (const size_t size : {1u, 7u, 8u, 9u, 17u}) {
+    const std::string padding(size - 1, 'x');
+    for (int one = 0; one < 128; ++one) {
+      for (int other = 0; other < 128; ++other) {
+        const bool is_letter = (one | 32) >= 'a' && (one | 32) <= 'z';
+        const bool equal = one == other || (is_letter && (one ^ 32) == other);
+        const std::string left = padding + static_cast<char>(one);
+        const std::string right = padding + static_cast<char>(other);
+        EXPECT_EQ(equals_ignoring_case(left, right), equal) << left << " " << right;
+      }
+    }
+  }
+  EXPECT_FALSE(equals_ignoring_case("a", "ab"));
+  EXPECT_TRUE(equals_ignoring_case("", {}));
+}
+
 TEST(RequestParser, ReadsRequestLineAndHeaders) {
   const Parsed parsed(
       "GET /a/b?x=1&y HTTP/1.1\r\nHost: h\r\nX-Thing:  two words \r\nx-thing: last\r\n\r\nrest");
@@ -97,6 +114,28 @@ TEST(RequestParser, KnowsWhenAConnectionIsKept) {
   EXPECT_FALSE(Parsed("GET / HTTP/1.0\r\n\r\n").keep_alive);
   EXPECT_TRUE(Parsed("GET / HTTP/1.0\r\nConnection: keep-alive\r\n\r\n").keep_alive);
   EXPECT_FALSE(Parsed("GET / HTTP/1.1\r\nConnection: close\r\n\r\n").keep_alive);
+  EXPECT_FALSE(Parsed("GET / HTTP/1.1\r\nconnection: TE , Close\r\n\r\n").keep_alive);
+  EXPECT_TRUE(Parsed("GET / HTTP/1.1\r\nConnection: keep-alive\r\n\r\n").keep_alive);
+}
+
+TEST(RequestParser, TakesTheSameLengthTwice) {
+  const Parsed parsed("POST / HTTP/1.1\r\nContent-Length: 2\r\ncontent-length: 2\r\n\r\nabc");
+  ASSERT_EQ(parsed.state, State::kDone);
+  EXPECT_EQ(parsed.request.body, "ab");
+  EXPECT_EQ(parsed.wire.substr(parsed.used), "c");
+}
+
+TEST(RequestParser, TakesTabsAndAnyByteAboveAsciiInValues) {
+  const Parsed parsed("GET / HTTP/1.1\r\nA: \t one\ttwo\xc3\xa4\xff three \t\r\n\r\n");
+  ASSERT_EQ(parsed.state, State::kDone);
+  EXPECT_EQ(parsed.request.header("a"), "one\ttwo\xc3\xa4\xff three");
+}
+
+TEST(RequestParser, RefusesATrailerWithoutEnd) {
+  std::string wire = "POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n";
+  for (int i = 0; i < 200; ++i) wire += "a: bcdef\r\n";
+  for (const size_t step : {size_t{1}, size_t{100}, wire.size()})
+    EXPECT_EQ(Parsed(wire, step).status, 431);
 }
 
 TEST(RequestParser, RefusesABodyAboveTheLimit) {
@@ -134,7 +173,28 @@ INSTANTIATE_TEST_SUITE_P(
                   400},
         std::pair{"POST / HTTP/1.1\r\nTransfer-Encoding: gzip\r\n\r\n", 501},
         std::pair{"POST / HTTP/1.1\r\nTransfer-Encoding: chunked, gzip\r\n\r\n", 501},
+        std::pair{"POST / HTTP/1.1\r\nTransfer-Encoding: gzip, chunked\r\n\r\n", 501},
+        std::pair{"POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\nTransfer-Encoding: chunked"
+                  "\r\n\r\n",
+                  400},
         std::pair{"POST / HTTP/1.0\r\nTransfer-Encoding: chunked\r\n\r\n", 400},
+        std::pair{"POST / HTTP/1.1\r\nContent-Length: 5, 5\r\n\r\n", 400},
+        std::pair{"POST / HTTP/1.1\r\nContent-Length: +5\r\n\r\n", 400},
+        std::pair{"POST / HTTP/1.1\r\nContent-Length:\r\n\r\n", 400},
+        std::pair{"GET / HTTP/1.1\r\n: x\r\n\r\n", 400},
+        std::pair{"GET / HTTP/1.1\r\nBare: a\nb: c\r\n\r\n", 400},
+        std::pair{"GET / HTTP/1.1\r\nLone: a\rb and a long rest\r\n\r\n", 400},
+        std::pair{"GET / HTTP/1.1\r\nDeleted: 1234567890\x7f\r\n\r\n", 400},
+        std::pair{"GET /\x01 HTTP/1.1\r\n\r\n", 400}, std::pair{"GET / HTTP/1.1 \r\n\r\n", 505},
+        std::pair{"GET /\r\n\r\n", 400}, std::pair{"\r\nGET / HTTP/1.1\r\n\r\n", 400},
+        std::pair{"\x16\x03\x01 a greeting of TLS has no lines", 400},
+        std::pair{"POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n1 \r\n", 400},
+        std::pair{"POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n1\n", 400},
+        std::pair{"POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n0x1\r\n", 400},
+        std::pair{"POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\nffffffffffffffff\r\n", 400},
+        std::pair{"POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nab\r\n", 400},
+        std::pair{"POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n0\r\nno colon\r\n\r\n",
+                  400},
         std::pair{"POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n", 400}));
 
 TEST(RequestParser, RefusesTooManyHeadersAndTooLongOnes) {
