@@ -10,7 +10,7 @@ namespace stator::net {
 namespace {
 
 constexpr size_t kMaxHeaders = 128;
-// Longer than any method: what begins otherwise is not HTTP.
+// No method is longer: what begins otherwise is not HTTP.
 constexpr size_t kMaxMethod = 32;
 
 constexpr std::array<bool, 256> make_token_characters() {
@@ -27,6 +27,10 @@ bool is_token(std::string_view text) {
   return !text.empty() && std::all_of(text.begin(), text.end(), [](char c) {
     return kIsToken[static_cast<unsigned char>(c)];
   });
+}
+
+bool is_method(std::string_view text) {
+  return text.size() <= kMaxMethod && is_token(text);
 }
 
 bool is_control(char c) {
@@ -196,9 +200,7 @@ RequestParser::Step RequestParser::read_request_line(std::string_view& rest) {
   const std::optional<std::string_view> line = take_line(rest);
   if (!line) {
     // Whoever speaks something else is told so at once: it may not have lines at all.
-    const std::string_view start = rest.substr(0, kMaxMethod);
-    const std::string_view method = start.substr(0, start.find(' '));
-    if (!start.empty() && (!is_token(method) || method.size() == kMaxMethod)) return fail(400);
+    if (!rest.empty() && !is_method(rest.substr(0, rest.find(' ')))) return fail(400);
     return wait_for_header(rest);
   }
   header_bytes_ = line->size() + 1;
@@ -209,7 +211,7 @@ RequestParser::Step RequestParser::read_request_line(std::string_view& rest) {
   const size_t after_target = line->find(' ', after_method + 1);
   const std::string_view target =
       line->substr(after_method + 1, after_target - std::min(after_target, after_method + 1));
-  if (!is_token(method) || !set_target(target)) return fail(400);
+  if (!is_method(method) || !set_target(target)) return fail(400);
   if (after_target == std::string_view::npos) return fail(400);
   request_.method = to_method(method);
   const std::string_view version = line->substr(after_target + 1);

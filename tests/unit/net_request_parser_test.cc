@@ -131,6 +131,11 @@ TEST(RequestParser, TakesTabsAndAnyByteAboveAsciiInValues) {
   EXPECT_EQ(parsed.request.header("a"), "one\ttwo\xc3\xa4\xff three");
 }
 
+TEST(RequestParser, RefusesALongMethodHoweverItArrives) {
+  const std::string wire = std::string(40, 'M') + " / HTTP/1.1\r\n\r\n";
+  for (size_t step = 1; step <= wire.size(); ++step) EXPECT_EQ(Parsed(wire, step).status, 400);
+}
+
 TEST(RequestParser, RefusesATrailerWithoutEnd) {
   std::string wire = "POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n";
   for (int i = 0; i < 200; ++i) wire += "a: bcdef\r\n";
