@@ -128,8 +128,46 @@ int hex_digit(char c) {
   return -1;
 }
 
-// "1f", "1f;name=value".
-std::optional<uint64_t> read_chunk_size(std::string_view line) {
+// Each takes off what it says, if there is one.
+bool take_token(std::string_view& text) {
+  const auto end = std::find_if(text.begin(), text.end(),
+                                [](char c) { return !kIsToken[static_cast<unsigned char>(c)]; });
+  const auto size = static_cast<size_t>(end - text.begin());
+  text.remove_prefix(size);
+  return size > 0;
+}
+
+bool take_quoted(std::string_view& text) {
+  for (size_t at = 1; at < text.size(); ++at) {
+    if (text[at] == '\\') {
+      ++at;
+    } else if (text[at] == '"') {
+      text.remove_prefix(at + 1);
+      return true;
+    }
+  }
+  return false;
+}
+
+// ";name", ";name=value", ";name=\"value\"", any number of them. They mean nothing here; but a
+// quote that does not end in its line may do so elsewhere for others, who then see another request.
+bool are_chunk_extensions(std::string_view text) {
+  if (text.empty()) return true;
+  if (has_control(text, true) || trim(text).empty()) return false;
+  for (text = trim(text); !text.empty(); text = trim(text)) {
+    if (text.front() != ';') return false;
+    text = trim(text.substr(1));
+    if (!take_token(text)) return false;
+    text = trim(text);
+    if (!text.starts_with('=')) continue;
+    text = trim(text.substr(1));
+    if (!(text.starts_with('"') ? take_quoted(text) : take_token(text))) return false;
+  }
+  return true;
+}
+
+// Takes the digits off.
+std::optional<uint64_t> take_chunk_size(std::string_view& line) {
   constexpr size_t kMaxDigits = 15;
   uint64_t size = 0;
   size_t digits = 0;
@@ -137,9 +175,8 @@ std::optional<uint64_t> read_chunk_size(std::string_view line) {
     if (digits == kMaxDigits) return std::nullopt;
     size = size * 16 + static_cast<uint64_t>(hex_digit(line[digits]));
   }
-  const std::string_view rest = line.substr(digits);
-  const bool is_good = digits > 0 && (rest.empty() || trim(rest).starts_with(';'));
-  if (!is_good || has_control(rest, true)) return std::nullopt;
+  line.remove_prefix(digits);
+  if (digits == 0) return std::nullopt;
   return size;
 }
 
@@ -252,6 +289,9 @@ int RequestParser::take_field(std::string_view name, std::string_view value) {
   request_.headers.push_back({name, value});
   // By their lengths, since nearly none is any of them.
   switch (name.size()) {
+    case std::string_view("Host").size():
+      if (!equals_ignoring_case(name, "Host")) return 0;
+      return std::exchange(has_host_, true) ? 400 : 0;
     case std::string_view("Expect").size():
       if (equals_ignoring_case(name, "Expect") && equals_ignoring_case(value, "100-continue"))
         expects_continue_ = is_http_11_;
@@ -321,9 +361,12 @@ RequestParser::Step RequestParser::read_body(std::string_view& rest) {
 RequestParser::Step RequestParser::read_chunk_head(std::string_view& rest) {
   const std::optional<std::string_view> line = take_line(rest);
   if (!line) return State::kNeedMore;
-  const std::optional<std::string_view> text = without_return(*line);
-  const std::optional<uint64_t> size = text ? read_chunk_size(*text) : std::nullopt;
-  if (!size) return fail(400);
+  std::optional<std::string_view> text = without_return(*line);
+  if (!text) return fail(400);
+  const std::optional<uint64_t> size = take_chunk_size(*text);
+  if (!size || !are_chunk_extensions(*text)) return fail(400);
+  extension_bytes_ += text->size();
+  if (extension_bytes_ > header_limit_) return fail(400);
   if (*size > body_limit_ || request_.body.size() > body_limit_ - *size) return fail(413);
   left_ = *size;
   part_ = left_ == 0 ? Part::kTrailer : Part::kChunk;

@@ -75,13 +75,15 @@ class RequestParser {
   const uint64_t body_limit_;
   const size_t header_limit_;
   Part part_ = Part::kRequestLine;
-  size_t searched_ = 0;      // of the unread bytes: no line ends there
-  size_t header_bytes_ = 0;  // of those done with
+  size_t searched_ = 0;         // of the unread bytes: no line ends there
+  size_t header_bytes_ = 0;     // of those done with
+  size_t extension_bytes_ = 0;  // of all chunks
   size_t trailer_bytes_ = 0;
   uint64_t left_ = 0;  // of the body, or of a chunk
   std::optional<uint64_t> content_length_;
   int failed_status_ = 0;
   bool is_http_11_ = false;
+  bool has_host_ = false;
   bool closes_ = false;
   bool keeps_ = false;
   bool has_transfer_encoding_ = false;

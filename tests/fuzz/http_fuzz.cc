@@ -23,6 +23,9 @@ struct Outcome {
   State state = State::kNeedMore;
   int status = 0;
   size_t used = 0;
+  bool is_keep_alive = false;
+  bool is_chunked = false;
+  bool expects_continue = false;
   net::Request request;
 };
 
@@ -44,6 +47,9 @@ Outcome read(std::string_view wire, size_t step) {
     if (outcome.state == State::kDone || outcome.state == State::kFailed) break;
   }
   outcome.status = parser.failed_status();
+  outcome.is_keep_alive = parser.is_keep_alive();
+  outcome.is_chunked = parser.is_chunked();
+  outcome.expects_continue = parser.expects_continue();
   if ((outcome.state == State::kFailed) != (outcome.status != 0)) std::abort();
   return outcome;
 }
@@ -54,6 +60,9 @@ Outcome read(std::string_view wire, size_t step) {
 void expect_same(const Outcome& left, const Outcome& right) {
   if ((left.state == State::kDone) != (right.state == State::kDone)) std::abort();
   if (left.state != State::kDone) return;
+  if (left.is_keep_alive != right.is_keep_alive || left.is_chunked != right.is_chunked ||
+      left.expects_continue != right.expects_continue)
+    std::abort();
   const net::Request& a = left.request;
   const net::Request& b = right.request;
   if (left.used != right.used || a.body != b.body || a.method != b.method) std::abort();

@@ -209,6 +209,42 @@ TEST_F(IndexedMemtableTest, AnIteratorForASnapshotGoesBothWays) {
   }
 }
 
+// Each batch gives all keys the same value, and makes a new key among them.
+TEST_F(IndexedMemtableTest, AnIteratorForASnapshotSeesWholeBatchesBesideAWriter) {
+  open(size_t{1} << 20);
+  constexpr int kKeys = 20;
+  constexpr int kRounds = 2'000;
+  const auto write = [&](int round) {
+    rocksdb::WriteBatch batch;
+    for (int key = 0; key < kKeys; ++key)
+      batch.Put("key" + std::to_string(100 + key), std::to_string(round));
+    batch.Put("key1" + std::to_string(round % 100) + "new" + std::to_string(round), "new");
+    ASSERT_TRUE(db_->Write({}, &batch).ok());
+  };
+  write(0);
+  std::atomic<bool> ended{false};
+  std::atomic<int> wrong{0};
+  std::vector<std::thread> readers;
+  for (int i = 0; i < 2; ++i) {
+    readers.emplace_back([&, i] {
+      while (!ended) {
+        const rocksdb::Snapshot* const snapshot = db_->GetSnapshot();
+        const Rows found = rows(made_for(snapshot), i == 1);
+        db_->ReleaseSnapshot(snapshot);
+        int same = 0;
+        for (const auto& [key, value] : found) {
+          if (key.size() == 6) same += value == found.begin()->second ? 1 : 0;
+        }
+        if (same != kKeys) ++wrong;
+      }
+    });
+  }
+  for (int round = 1; round <= kRounds; ++round) write(round);
+  ended = true;
+  for (std::thread& reader : readers) reader.join();
+  EXPECT_EQ(wrong, 0);
+}
+
 TEST_F(IndexedMemtableTest, SeeksToBothSidesOfAKey) {
   open(size_t{1} << 20);
   for (const char* key : {"b", "d", "f"}) ASSERT_TRUE(db_->Put({}, key, key).ok());

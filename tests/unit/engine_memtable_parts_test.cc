@@ -139,6 +139,45 @@ TEST(MemtableParts, ReadersSeeWhatWasAddedBeforeItWasTold) {
   EXPECT_FALSE(wrong);
 }
 
+TEST(MemtableParts, ReadersSeeWholeChainsBesideAWriter) {
+  constexpr uint64_t kVersions = 3'000;
+  constexpr int kKeys = 5;
+  Entries entries;
+  std::atomic<uint64_t> told{0};
+  std::atomic<bool> wrong{false};
+  std::vector<std::thread> readers;
+  for (uint32_t i = 0; i < 2; ++i) {
+    readers.emplace_back([&, i] {
+      std::mt19937 random(i);
+      for (uint64_t seen = 0; seen < kVersions && !wrong;) {
+        seen = told.load(std::memory_order_acquire);
+        if (seen == 0) continue;
+        const std::string key = numbered(static_cast<int>(random() % kKeys));
+        const uint64_t wanted = random() % seen + 1;
+        const char* const newest = entries.index.find(key);
+        const OrderedEntries::Node* const in_list = entries.ordered.key_at_or_after(key);
+        if (newest == nullptr || in_list == nullptr) {
+          wrong = true;
+          break;
+        }
+        for (const auto* from :
+             {static_cast<const OrderedEntries::Node*>(OrderedEntries::node_of(newest)),
+              in_list->newest()}) {
+          const auto* const found = version_at(from, wanted);
+          if (found == nullptr || internal_key_of(found->entry()) != internal_key(key, wanted))
+            wrong = true;
+        }
+      }
+    });
+  }
+  for (uint64_t version = 1; version <= kVersions; ++version) {
+    for (int key = 0; key < kKeys; ++key) EXPECT_TRUE(entries.add(numbered(key), version));
+    told.store(version, std::memory_order_release);
+  }
+  for (std::thread& reader : readers) reader.join();
+  EXPECT_FALSE(wrong);
+}
+
 // Each new entry comes between the one that is looked for and the last one before it.
 TEST(MemtableParts, WhatIsAddedBeforeAKeyIsNotTakenForIt) {
   constexpr int kCount = 30'000;

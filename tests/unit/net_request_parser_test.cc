@@ -136,6 +136,20 @@ TEST(RequestParser, RefusesALongMethodHoweverItArrives) {
   for (size_t step = 1; step <= wire.size(); ++step) EXPECT_EQ(Parsed(wire, step).status, 400);
 }
 
+TEST(RequestParser, PassesOverChunkExtensions) {
+  const Parsed parsed(
+      "POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n"
+      "1;a\r\nx\r\n1 ; b = c;d=\"e;\\\"f\" \r\ny\r\n0;g\r\n\r\n");
+  ASSERT_EQ(parsed.state, State::kDone);
+  EXPECT_EQ(parsed.request.body, "xy");
+}
+
+TEST(RequestParser, RefusesMoreExtensionsThanBody) {
+  std::string wire = "POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n";
+  for (int i = 0; i < 50; ++i) wire += "1;" + std::string(30, 'e') + "\r\nx\r\n";
+  EXPECT_EQ(Parsed(wire).status, 400);
+}
+
 TEST(RequestParser, RefusesATrailerWithoutEnd) {
   std::string wire = "POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n";
   for (int i = 0; i < 200; ++i) wire += "a: bcdef\r\n";
@@ -195,6 +209,13 @@ INSTANTIATE_TEST_SUITE_P(
         std::pair{"\x16\x03\x01 a greeting of TLS has no lines", 400},
         std::pair{"POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n1 \r\n", 400},
         std::pair{"POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n1\n", 400},
+        std::pair{"POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n1;a=\"\r\n", 400},
+        std::pair{"POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n0;a=\"b\\\"\r\n", 400},
+        std::pair{"POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n1;\r\n", 400},
+        std::pair{"POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n1;a b\r\n", 400},
+        std::pair{"POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n1;=b\r\n", 400},
+        std::pair{"POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n1 a\r\n", 400},
+        std::pair{"GET / HTTP/1.1\r\nHost: a\r\nHost: a\r\n\r\n", 400},
         std::pair{"POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n0x1\r\n", 400},
         std::pair{"POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\nffffffffffffffff\r\n", 400},
         std::pair{"POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nab\r\n", 400},

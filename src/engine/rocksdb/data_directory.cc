@@ -11,6 +11,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
+#include <functional>
 #include <memory>
 #include <string_view>
 #include <system_error>
@@ -62,17 +63,18 @@ bool make_directory(const std::filesystem::path& directory) {
   return created;
 }
 
-// So that a directory that was made stays.
+// So that a directory that was made stays. One whose parent may not be opened was made by others.
 void sync_parent(const std::filesystem::path& directory) {
-  const std::filesystem::path parent =
-      std::filesystem::absolute(directory).lexically_normal().parent_path();
-  // A trailing slash makes the directory its own parent; syncing it does no harm.
-  if (!parent.empty()) sync_directory(parent, directory);
+  std::filesystem::path path = std::filesystem::absolute(directory).lexically_normal();
+  if (!path.has_filename()) path = path.parent_path();  // a slash at its end
+  if (::access(path.parent_path().c_str(), R_OK) == 0)
+    sync_directory(path.parent_path(), directory);
 }
 
-// Replaces a file of one line as a whole.
-void write_line(const std::filesystem::path& directory, const std::string& name,
-                const std::string& line) {
+// Replaces a file of one line as a whole; after `before_it_is_there`.
+void write_line(
+    const std::filesystem::path& directory, const std::string& name, const std::string& line,
+    const std::function<void()>& before_it_is_there = [] {}) {
   const std::filesystem::path path = directory / name;
   const std::filesystem::path fresh = directory / (name + ".new");
   const int file = ::open(fresh.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
@@ -84,6 +86,7 @@ void write_line(const std::filesystem::path& directory, const std::string& name,
   const int error = errno;
   ::close(file);
   if (!written) throw_errno(directory, name, error);
+  before_it_is_there();
   if (::rename(fresh.c_str(), path.c_str()) != 0) throw_errno(directory, name, errno);
   sync_directory(directory, directory);
 }
@@ -99,17 +102,14 @@ std::optional<uint64_t> read_log_start(const std::filesystem::path& directory) {
 
 DataDirectory::DataDirectory(const std::filesystem::path& directory, bool read_only)
     : directory_(directory), data_(directory / "rocksdb") {
-  bool created = false;
   if (!read_only) {
-    created = make_directory(directory_);
+    make_directory(directory_);
   } else if (std::error_code error; !std::filesystem::is_directory(data_, error)) {
     throw_no_data(directory_);
   }
   lock(read_only);
   try {
     check_format(read_only);
-    // After what was written into it, whose flush mostly is one for both.
-    if (created) sync_parent(directory_);
     if (!read_only && make_directory(data_)) sync_parent(data_);
     log_start_ = read_log_start(directory_);
   } catch (...) {
@@ -167,7 +167,8 @@ void DataDirectory::check_format(bool read_only) {
     if (read_only) throw_no_data(directory_);
     // Before the other, whose flush of the directory is then one for both.
     std::filesystem::create_directory(data_, error);
-    write_line(directory_, "FORMAT", std::string(kFormatHead) + std::to_string(kFormat));
+    write_line(directory_, "FORMAT", std::string(kFormatHead) + std::to_string(kFormat),
+               [this] { sync_parent(directory_); });
     return;
   }
   std::ifstream file(path);

@@ -137,7 +137,8 @@ class FullCursor final : public Cursor {
 };
 
 // Over the keys, each with its newest version that a view has: the others have no meaning to it,
-// and there may be many.
+// and there may be many. Of keys that it has nothing of, only some are passed over at once: RocksDB
+// passes over the others, and knows where to stop.
 class ViewCursor final : public Cursor {
  public:
   ViewCursor(const OrderedEntries& entries, uint64_t version)
@@ -167,19 +168,19 @@ class ViewCursor final : public Cursor {
   uint64_t version() const { return version_of(internal_key_of(version_->entry())); }
   // To the first one that the view has anything of, from `key` on.
   void go_forward(const Node* key) {
-    version_ = nullptr;
-    for (key_ = key; key_ != nullptr; key_ = key_->next_key()) {
-      version_ = version_at(key_->newest(), view_version_);
-      if (version_ != nullptr) return;
-    }
+    for (int passed = 0; !stop_at(key, passed); ++passed) key = key_->next_key();
   }
   void go_back(const Node* key) {
-    version_ = nullptr;
-    for (key_ = key; key_ != nullptr; key_ = key_before()) {
-      version_ = version_at(key_->newest(), view_version_);
-      if (version_ != nullptr) return;
-    }
+    for (int passed = 0; !stop_at(key, passed); ++passed) key = key_before();
   }
+  bool stop_at(const Node* key, int passed) {
+    key_ = key;
+    version_ = key == nullptr ? nullptr : version_at(key->newest(), view_version_);
+    if (key != nullptr && version_ == nullptr && passed == kMaxPassed) version_ = key->newest();
+    return key == nullptr || version_ != nullptr;
+  }
+
+  static constexpr int kMaxPassed = 8;
 
   const uint64_t view_version_;
 };

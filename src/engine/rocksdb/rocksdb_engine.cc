@@ -196,7 +196,7 @@ Task<Outcome> RocksdbEngine::mutate(Mutation mutation) {
       error = std::current_exception();
     }
     WaitTimer reading(cached ? nullptr : waits, &Waits::disk_us);
-    if (!cached && !error && !store_.file_reads().are_quick()) {
+    if (!cached && !error) {
       SwitchTo to_reader(&readers_);
       co_await to_reader;
       away = true;

@@ -9,6 +9,7 @@
 
 #include "common/waits.h"
 #include "engine/rocksdb/indexed_memtable.h"
+#include "engine/rocksdb/no_wait.h"
 
 namespace stator::engine {
 
@@ -36,10 +37,6 @@ Task<std::optional<std::string>> RocksdbView::get(std::string_view key) {
   OwnWaits own_waits;
   Waits* const waits = co_await own_waits;
   WaitTimer reading(waits, &Waits::disk_us);
-  if (store_.file_reads().are_quick()) {
-    read(false, key, value);
-    co_return value;
-  }
   SwitchTo to_reader(&readers_);
   co_await to_reader;
   std::exception_ptr error;
@@ -66,10 +63,6 @@ Task<std::vector<std::optional<std::string>>> RocksdbView::get_many(
   OwnWaits own_waits;
   Waits* const waits = co_await own_waits;
   WaitTimer reading(waits, &Waits::disk_us);
-  if (store_.file_reads().are_quick()) {
-    for (const size_t i : missing) read(false, keys[i], values[i]);
-    co_return values;
-  }
   SwitchTo to_reader(&readers_);
   co_await to_reader;
   std::exception_ptr error;
@@ -93,10 +86,9 @@ std::unique_ptr<rocksdb::Iterator> make_iterator(rocksdb::DB& db,
   return std::unique_ptr<rocksdb::Iterator>(db.NewIterator(options));
 }
 
-}  // namespace
-
-Rows read_rows(rocksdb::DB& db, const rocksdb::Snapshot* snapshot, const Range& range,
-               Direction direction, const ScanLimit& limit) {
+// Adds rows of `range`, behind those that are there. False if NoWait ended it before the limit.
+bool add_rows(rocksdb::DB& db, const rocksdb::Snapshot* snapshot, const Range& range,
+              Direction direction, const ScanLimit& limit, Rows& rows) {
   const rocksdb::Slice lower(range.begin);
   const rocksdb::Slice upper(range.end);
   rocksdb::ReadOptions options;
@@ -110,14 +102,15 @@ Rows read_rows(rocksdb::DB& db, const rocksdb::Snapshot* snapshot, const Range& 
   } else {
     it->SeekToLast();
   }
-  Rows rows;
-  while (it->Valid()) {
+  for (;;) {
+    if (NoWait::has_ended_read()) return false;
+    if (!it->Valid()) break;
     const rocksdb::Slice key = it->key();
     const rocksdb::Slice value = it->value();
     const size_t bytes = rows.bytes() + key.size() + value.size();
     if (!rows.empty() && (rows.size() >= limit.rows || bytes > limit.bytes)) {
       rows.set_more(true);
-      return rows;
+      return true;
     }
     rows.append({key.data(), key.size()}, {value.data(), value.size()});
     if (forward) {
@@ -127,7 +120,33 @@ Rows read_rows(rocksdb::DB& db, const rocksdb::Snapshot* snapshot, const Range& 
     }
   }
   if (!it->status().ok()) throw_status("The store cannot be read", it->status());
+  return true;
+}
+
+// What of `range` comes after `rows`.
+void go_on_behind(const Rows& rows, Direction direction, Range& range) {
+  if (rows.empty()) return;
+  const std::string_view last = rows.key(rows.size() - 1);
+  if (direction == Direction::kForward) {
+    range.begin = std::string(last) + '\0';
+  } else {
+    range.end = std::string(last);
+  }
+}
+
+}  // namespace
+
+Rows read_rows(rocksdb::DB& db, const rocksdb::Snapshot* snapshot, const Range& range,
+               Direction direction, const ScanLimit& limit) {
+  Rows rows;
+  add_rows(db, snapshot, range, direction, limit, rows);
   return rows;
+}
+
+bool RocksdbView::add_rows_in_memory(const Range& range, Direction direction,
+                                     const ScanLimit& limit, Rows& rows) {
+  const NoWait no_wait;
+  return add_rows(store_.db(), snapshot_, range, direction, limit, rows);
 }
 
 Task<Rows> RocksdbView::scan(Range range, Direction direction, ScanLimit limit) {
@@ -142,21 +161,20 @@ Task<Rows> RocksdbView::scan_all(Range range, Direction direction, ScanLimit lim
     rows = read_rows(store_.db(), snapshot_, range, direction, limit);
     co_return rows;
   }
+  if (store_.reads_can_end()) {
+    const bool all = add_rows_in_memory(range, direction, limit, rows);
+    if (all) co_return rows;
+    go_on_behind(rows, direction, range);
+  }
   Executor* const home = Executor::current();
   OwnWaits own_waits;
   Waits* const waits = co_await own_waits;
   WaitTimer reading(waits, &Waits::disk_us);
-  if (store_.file_reads().are_quick()) {
-    const FileReads::Watch watch(store_.file_reads());
-    rows = read_rows(store_.db(), snapshot_, range, direction, limit);
-    co_return rows;
-  }
   SwitchTo to_reader(&readers_);
   co_await to_reader;
   std::exception_ptr error;
   try {
-    const FileReads::Watch watch(store_.file_reads());
-    rows = read_rows(store_.db(), snapshot_, range, direction, limit);
+    add_rows(store_.db(), snapshot_, range, direction, limit, rows);
   } catch (...) {
     error = std::current_exception();
   }

@@ -19,9 +19,7 @@ namespace stator::engine {
 Rows read_rows(rocksdb::DB& db, const rocksdb::Snapshot* snapshot, const Range& range,
                Direction direction, const ScanLimit& limit);
 
-// Reads what is in memory at once; what is not, on the reader pool. Scans go there as soon as the
-// store has files: in RocksDB before 8.6 an iterator that must not wait for a disk may leave rows
-// out where it would have to.
+// Reads what is in memory at once, the system's too; what is not, on the reader pool.
 class RocksdbView final : public View {
  public:
   RocksdbView(Store& store, ThreadPool& readers);
@@ -38,6 +36,9 @@ class RocksdbView final : public View {
 
  private:
   bool read(bool cached, std::string_view key, std::optional<std::string>& value) const;
+  // As far as it goes without waiting for a disk. True if that is all there is to read.
+  bool add_rows_in_memory(const Range& range, Direction direction, const ScanLimit& limit,
+                          Rows& rows);
 
   Store& store_;
   ThreadPool& readers_;

@@ -5,6 +5,7 @@
 #include <rocksdb/file_system.h>
 #include <rocksdb/filter_policy.h>
 #include <rocksdb/listener.h>
+#include <rocksdb/perf_context.h>
 #include <rocksdb/table.h>
 #include <sys/resource.h>
 
@@ -21,6 +22,7 @@
 
 #include "common/log.h"
 #include "engine/rocksdb/indexed_memtable.h"
+#include "engine/rocksdb/no_wait.h"
 #include "engine/rocksdb/wal_tail.h"
 
 namespace stator::engine {
@@ -266,6 +268,7 @@ void append_big_endian(std::string& to, uint64_t value, size_t bytes) {
 Store::Store(const RocksdbOptions& options)
     : clock_(options.clock != nullptr ? *options.clock : system_clock_),
       durability_(options.durability),
+      reads_can_end_(options.durability != Durability::kMemory && options.file_system == nullptr),
       has_files_(std::make_shared<std::atomic<bool>>(false)),
       stopped_(std::make_shared<std::atomic<bool>>(false)) {
   open(options);
@@ -288,7 +291,7 @@ void Store::open(const RocksdbOptions& options) {
     return;
   }
 
-  use_files(options.file_system != nullptr ? options.file_system : rocksdb::FileSystem::Default(),
+  use_files(options.file_system != nullptr ? options.file_system : files_that_need_not_wait(),
             rocksdb_options);
   open_files(options, rocksdb_options);
 
@@ -420,11 +423,11 @@ void Store::write_metrics(metrics::Text& text) {
 
 Store::Found Store::get(bool cached, const rocksdb::Snapshot* snapshot, std::string_view key,
                         std::string& value) {
-  std::optional<FileReads::Watch> watch;
-  if (!cached) watch.emplace(file_reads_);
+  const uint64_t blocks_before = rocksdb::get_perf_context()->block_read_count;
   const Found found = look_up(cached, snapshot, key, value);
   if (found != Found::kNotInMemory) {
-    (cached || durability_ == Durability::kMemory ? memory_reads_ : disk_reads_).add();
+    const bool read_file = rocksdb::get_perf_context()->block_read_count != blocks_before;
+    (read_file && durability_ != Durability::kMemory ? disk_reads_ : memory_reads_).add();
   }
   return found;
 }
@@ -435,11 +438,14 @@ Store::Found Store::look_up(bool cached, const rocksdb::Snapshot* snapshot, std:
   options.snapshot = snapshot;
   // In memory every read is from memory.
   cached = cached && durability_ != Durability::kMemory;
-  if (cached) options.read_tier = rocksdb::kBlockCacheTier;
+  std::optional<NoWait> no_wait;
+  if (cached && reads_can_end_) no_wait.emplace();
+  if (cached && !reads_can_end_) options.read_tier = rocksdb::kBlockCacheTier;
   const rocksdb::Status status = db_->Get(options, rocksdb::Slice(key.data(), key.size()), &value);
+  if (NoWait::has_ended_read()) return Found::kNotInMemory;
   if (status.ok()) {
     // RocksDB before 9.1 answers with an empty value if the file that may hold the key is not open.
-    return cached && value.empty() ? Found::kNotInMemory : Found::kValue;
+    return cached && !reads_can_end_ && value.empty() ? Found::kNotInMemory : Found::kValue;
   }
   if (status.IsNotFound()) return Found::kNothing;
   if (cached && status.IsIncomplete()) return Found::kNotInMemory;

@@ -15,7 +15,6 @@
 #include "common/metrics.h"
 #include "engine/engine.h"
 #include "engine/rocksdb/data_directory.h"
-#include "engine/rocksdb/file_reads.h"
 #include "engine/rocksdb/log_order.h"
 #include "engine/rocksdb/rocksdb_engine.h"
 
@@ -63,8 +62,8 @@ class Store {
 
   void write_metrics(metrics::Text& text);
 
-  // Reads that are not from memory are watched here.
-  FileReads& file_reads() { return file_reads_; }
+  // Whether reads end where NoWait says so.
+  bool reads_can_end() const { return reads_can_end_; }
   // True if a scan does not have to wait for a disk, whatever its range.
   bool scans_stay_in_memory() const {
     return durability_ == Durability::kMemory || !has_files_->load();
@@ -80,6 +79,7 @@ class Store {
   const SystemClock system_clock_;
   const Clock& clock_;
   const Durability durability_;
+  const bool reads_can_end_;
   std::atomic<bool> failed_{false};
   // In the order in which they are needed: a store that does not open gives all of them back.
   std::unique_ptr<rocksdb::Env> memory_;  // of kMemory
@@ -90,7 +90,6 @@ class Store {
   uint64_t opened_version_ = 0;
   metrics::Counter memory_reads_;
   metrics::Counter disk_reads_;
-  FileReads file_reads_;
   const std::shared_ptr<std::atomic<bool>> has_files_;  // beside the log
   const std::shared_ptr<std::atomic<bool>> stopped_;    // by an error of the log
 };
