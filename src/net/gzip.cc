@@ -7,6 +7,7 @@
 #include <optional>
 #include <stdexcept>
 
+#include "net/header_value.h"
 #include "net/http_message.h"
 
 namespace stator::net {
@@ -24,23 +25,6 @@ struct InflateStream {
   }
   ~InflateStream() { inflateEnd(&stream); }
 };
-
-std::string_view trim(std::string_view text) {
-  const size_t begin = text.find_first_not_of(" \t");
-  if (begin == std::string_view::npos) return {};
-  return text.substr(begin, text.find_last_not_of(" \t") - begin + 1);
-}
-
-// Calls `use` with each trimmed part of `text` between `separator`s.
-template <typename Use>
-void split(std::string_view text, char separator, Use use) {
-  for (;;) {
-    const size_t at = text.find(separator);
-    use(trim(text.substr(0, at)));
-    if (at == std::string_view::npos) return;
-    text.remove_prefix(at + 1);
-  }
-}
 
 // The weight in a list entry's parameters: the first "q"; 1 if there is none or it is no number.
 double weight_of(std::string_view parameters) {

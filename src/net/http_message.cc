@@ -1,7 +1,8 @@
 #include "net/http_message.h"
 
 #include <algorithm>
-#include <cstring>
+
+#include "common/words.h"
 
 namespace stator::net {
 
@@ -21,10 +22,8 @@ bool equals_ignoring_case(std::string_view left, std::string_view right) {
   if (left.size() != right.size()) return false;
   size_t at = 0;
   for (; at + 8 <= left.size(); at += 8) {
-    uint64_t one = 0;
-    uint64_t other = 0;
-    std::memcpy(&one, left.data() + at, sizeof one);
-    std::memcpy(&other, right.data() + at, sizeof other);
+    const uint64_t one = load_8_bytes(left.data() + at);
+    const uint64_t other = load_8_bytes(right.data() + at);
     if (one == other) continue;
     // The case of a letter is one bit.
     if (((one ^ other) & ~uint64_t{0x2020202020202020}) != 0) return false;

@@ -2,8 +2,11 @@
 
 #include <algorithm>
 #include <array>
-#include <cstring>
 #include <utility>
+
+#include "common/hex.h"
+#include "common/words.h"
+#include "net/header_value.h"
 
 namespace stator::net {
 
@@ -51,22 +54,11 @@ bool has_control(std::string_view text, bool allow_tabs) {
   const auto is_bad = [allow_tabs](char c) { return is_control(c) && !(allow_tabs && c == '\t'); };
   size_t at = 0;
   for (; at + 8 <= text.size(); at += 8) {
-    uint64_t eight = 0;
-    std::memcpy(&eight, text.data() + at, sizeof eight);
-    if (any_control(eight) && std::any_of(text.begin() + at, text.begin() + at + 8, is_bad))
+    if (any_control(load_8_bytes(text.data() + at)) &&
+        std::any_of(text.begin() + at, text.begin() + at + 8, is_bad))
       return true;
   }
   return std::any_of(text.begin() + at, text.end(), is_bad);
-}
-
-bool is_space(char c) {
-  return c == ' ' || c == '\t';
-}
-
-std::string_view trim(std::string_view text) {
-  while (!text.empty() && is_space(text.front())) text.remove_prefix(1);
-  while (!text.empty() && is_space(text.back())) text.remove_suffix(1);
-  return text;
 }
 
 Method to_method(std::string_view name) {
@@ -89,43 +81,20 @@ std::string_view without_authority(std::string_view target) {
   return path == std::string_view::npos ? std::string_view("/") : target.substr(path);
 }
 
-// Calls `use` with each element of a list with commas.
-template <typename Use>
-void for_each_element(std::string_view list, const Use& use) {
-  for (;;) {
-    const size_t comma = list.find(',');
-    use(trim(list.substr(0, comma)));
-    if (comma == std::string_view::npos) return;
-    list.remove_prefix(comma + 1);
-  }
-}
-
 // A line without its carriage return, or nothing if it has none.
 std::optional<std::string_view> without_return(std::string_view line) {
   if (line.empty() || line.back() != '\r') return std::nullopt;
   return line.substr(0, line.size() - 1);
 }
 
-struct Field {
-  std::string_view name;
-  std::string_view value;
-};
-
 // A line that begins with white space goes on with the one before: that is obsolete, and a server
 // may refuse it.
-std::optional<Field> split_field(std::string_view line) {
+std::optional<Header> split_field(std::string_view line) {
   const size_t colon = line.find(':');
   if (colon == std::string_view::npos) return std::nullopt;
-  const Field field{line.substr(0, colon), trim(line.substr(colon + 1))};
+  const Header field{line.substr(0, colon), trim(line.substr(colon + 1))};
   if (!is_token(field.name) || has_control(field.value, true)) return std::nullopt;
   return field;
-}
-
-int hex_digit(char c) {
-  if (c >= '0' && c <= '9') return c - '0';
-  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
-  if (c >= 'A' && c <= 'F') return c - 'A' + 10;
-  return -1;
 }
 
 // Each takes off what it says, if there is one.
@@ -277,7 +246,7 @@ RequestParser::Step RequestParser::read_field(std::string_view& rest) {
   const std::optional<std::string_view> text = without_return(*line);
   if (!text) return fail(400);
   if (text->empty()) return end_header();
-  const std::optional<Field> field = split_field(*text);
+  const std::optional<Header> field = split_field(*text);
   if (!field) return fail(400);
   const int refused = take_field(field->name, field->value);
   if (refused != 0) return fail(refused);
@@ -330,7 +299,7 @@ int RequestParser::take_content_length(std::string_view value) {
 }
 
 void RequestParser::take_connection(std::string_view value) {
-  for_each_element(value, [this](std::string_view option) {
+  split(value, ',', [this](std::string_view option) {
     if (equals_ignoring_case(option, "close")) closes_ = true;
     if (equals_ignoring_case(option, "keep-alive")) keeps_ = true;
   });

@@ -5,6 +5,9 @@
 #include <utility>
 #include <vector>
 
+#include "common/hex.h"
+#include "net/header_value.h"
+
 namespace stator::net {
 
 namespace {
@@ -18,23 +21,10 @@ SignatureError incomplete(std::string message) {
   return {Kind::kIncompleteSignature, std::move(message)};
 }
 
-std::string_view trim(std::string_view text) {
-  const size_t begin = text.find_first_not_of(" \t");
-  if (begin == std::string_view::npos) return {};
-  return text.substr(begin, text.find_last_not_of(" \t") - begin + 1);
-}
-
 // Like find_first_of, which asks for each character whether it is one of them.
 size_t find_either(std::string_view text, char first, char second) {
   const size_t found = text.find(first);
   return std::min(found, text.substr(0, found).find(second));
-}
-
-int hex_digit(char c) {
-  if (c >= '0' && c <= '9') return c - '0';
-  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
-  if (c >= 'A' && c <= 'F') return c - 'A' + 10;
-  return -1;
 }
 
 void append_decoded(std::string& out, std::string_view text) {

@@ -2,6 +2,8 @@
 
 #include <charconv>
 
+#include "common/hex.h"
+
 namespace stator::net {
 
 namespace {
@@ -12,13 +14,6 @@ constexpr uint16_t kHttpsPort = 443;
 bool is_unreserved(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' ||
          c == '.' || c == '_' || c == '~';
-}
-
-int hex_digit(char c) {
-  if (c >= '0' && c <= '9') return c - '0';
-  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
-  if (c >= 'A' && c <= 'F') return c - 'A' + 10;
-  return -1;
 }
 
 // Whether a URL may hold it: what could end a line or a word of the request never may.

@@ -3,11 +3,11 @@
 // engine.
 #pragma once
 
-#include <bit>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <string_view>
+
+#include "common/words.h"
 
 namespace stator::engine {
 
@@ -25,13 +25,6 @@ inline std::string_view internal_key_of(const char* entry) {
 
 inline std::string_view key_of(std::string_view internal_key) {
   return internal_key.substr(0, internal_key.size() - kVersionBytes);
-}
-
-inline uint64_t load_8_bytes(const char* bytes) {
-  static_assert(std::endian::native == std::endian::little);
-  uint64_t word = 0;
-  std::memcpy(&word, bytes, sizeof word);
-  return word;
 }
 
 inline uint64_t version_of(std::string_view internal_key) {

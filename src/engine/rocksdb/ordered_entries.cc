@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <cassert>
+#include <cstring>
 #include <new>
 
 #include "engine/rocksdb/memtable_entry.h"

@@ -165,6 +165,7 @@ Task<Rows> RocksdbView::scan_all(Range range, Direction direction, ScanLimit lim
     const bool all = add_rows_in_memory(range, direction, limit, rows);
     if (all) co_return rows;
     go_on_behind(rows, direction, range);
+    if (range.begin >= range.end) co_return rows;
   }
   Executor* const home = Executor::current();
   OwnWaits own_waits;
